@@ -389,6 +389,7 @@ export type {
   SimulationCost,
   Software,
   Study,
+  WrittenSimulation,
 } from "./models/simulation/simulation.ts";
 export { type DocumentName, documentSchema, writeDocumentSchemas } from "./scenarios/schemas.ts";
 export * from "./reports/report.ts";
@@ -443,7 +444,10 @@ export type {
   PlanOptimizer,
   ResolvedMachine as ResolvedPlanMachine,
   ResolvedPlanFile,
+  ResolvedPlanTable,
+  WrittenPlan,
 } from "./models/planning/plan_file.ts";
+export type { WrittenTables } from "./models/workloads/table_forms.ts";
 export { planInputs } from "./models/planning/inputs.ts";
 export { ask, type Asked, type AskOptions } from "./models/planning/ask/ask.ts";
 export { ASK_MEDIA, type AskMedium } from "./models/planning/ask/candidates.ts";

@@ -20,7 +20,7 @@ import { rangesOf, storeSoftware } from "../simulation/software.ts";
 import { loadSoftware } from "../simulation/software_file.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
-import type { PlanFileTable, ResolvedPlanFile } from "./plan_file.ts";
+import type { ResolvedPlanFile, ResolvedPlanTable } from "./plan_file.ts";
 import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
 import { pageMisses } from "./page_heat.ts";
 import { planTables } from "./sizes.ts";
@@ -48,7 +48,7 @@ export async function planInputs(file: ResolvedPlanFile): Promise<PlanInputs> {
   refuseOverfull(file, media);
   const tables: PlannedTable[] = [];
   for (const table of planTables(file)) {
-    const { profile, lookups } = file.tables[table.name] as Required<PlanFileTable>;
+    const { profile, lookups } = file.tables[table.name] as ResolvedPlanTable;
     const law = await lawOf(table.rows, profile, file.directory);
     const use = useOf(table.rows, law, lookups * file.batch, file.workers);
     const pageMissRatio = pageMisses(law, { ...table, lookups: lookups * file.batch, workers: file.workers });
@@ -145,7 +145,7 @@ function useOf(
 /** How popular the rows of a plan's table are. A profile of another number of rows keeps its shape. */
 export async function lawOf(
   rows: number,
-  profile: PlanFileTable["profile"],
+  profile: ResolvedPlanTable["profile"],
   directory: string,
 ): Promise<PopularityLaw | ZipfLaw> {
   if (typeof profile !== "string") return { rows, ...profile };

@@ -18,13 +18,13 @@ import {
 import { readJsonc } from "../../base/jsonc.ts";
 import { validate } from "../../base/validate.ts";
 import { mediaByPath, withMediaAt } from "../media/by_path.ts";
-import { type PlanFile, planSchema, type ResolvedPlanFile, resolvePlan } from "./plan_file.ts";
+import { planSchema, type ResolvedPlanFile, resolvePlan, type WrittenPlan } from "./plan_file.ts";
 
 /** Kinds of tables and machines at most: the curve of each table is computed, and each machine is tried with all. */
 const MOST_NAMED = 500;
 
 /** The work of a plan, before anything of it starts. */
-function checkWork({ tables, machines = {} }: PlanFile): Problem[] {
+function checkWork({ tables, machines = {} }: WrittenPlan): Problem[] {
   const counts = [
     ["tables", "kinds of tables", tables, '"count" says how many are alike; '],
     ["machines", "machines", machines, ""],
@@ -54,7 +54,7 @@ export function parsePlan(
     if ("problems" in validation) return validation.problems;
     return limit ? checkWork(validation.value) : [];
   }, set);
-  return { ...resolvePlan(withMediaAt(document as PlanFile, directory)), directory };
+  return { ...resolvePlan(withMediaAt(document as WrittenPlan, directory)), directory };
 }
 
 /** Whether a file holds a plan. A file that cannot be read is none: whoever reads it says why. */

@@ -14,6 +14,7 @@ import type { MachineCost } from "../costs/machine_cost.ts";
 import { machineCostSchema } from "../costs/machine_cost_schema.ts";
 import { type Target, targetSchema } from "../simulation/target.ts";
 import { type RowOptimizer, RULES } from "../workloads/row_bytes.ts";
+import { listedTables, namedTables, tablesSchema, type WrittenTables } from "../workloads/table_forms.ts";
 
 /** What updates a table of a plan; `none` is a table that is served only. */
 export type PlanOptimizer = RowOptimizer | "none";
@@ -26,8 +27,8 @@ export interface PlanFileTable {
   rows: number;
   /** Weights of a row. */
   dim: number;
-  /** Type of the weights. Default "fp32". */
-  dtype?: "fp32" | "bf16";
+  /** Type of the weights; `"f32"`, as simulations have it, is `"fp32"`. Default "fp32". */
+  dtype?: "fp32" | "f32" | "bf16";
   /** What updates it. Default "adagrad". */
   optimizer?: PlanOptimizer;
   /** How often rows are used: a named profile, the path of one, or the parameters of (rank + q)^-s. */
@@ -131,6 +132,12 @@ export const BOOK_MEDIA: BookMedia = {
   nvme: "nvme-tlc",
 };
 
+/** A table of a plan with its defaults. */
+export type ResolvedPlanTable = Required<PlanFileTable> & {
+  /** Type of the weights. */
+  readonly dtype: "fp32" | "bf16";
+};
+
 /** A plan file with every default filled in. */
 export interface ResolvedPlanFile {
   /** Tells a plan from a scenario and from a simulation. */
@@ -142,7 +149,7 @@ export interface ResolvedPlanFile {
   /** Folder that relative paths start from. */
   readonly directory: string;
   /** The embedding tables, by name. */
-  readonly tables: Readonly<Record<string, Required<PlanFileTable>>>;
+  readonly tables: Readonly<Record<string, ResolvedPlanTable>>;
   /** Training samples a step, of one worker. */
   readonly batch: number;
   /** Workers that train together. */
@@ -206,11 +213,14 @@ const size = v.union([
 const date = v.pipe(v.string(DATE_FORM), v.regex(/^\d{4}(-(0[1-9]|1[0-2])(-\d{2})?)?$/, DATE_FORM));
 const text = v.pipe(v.string("expected text"), v.minLength(1, "expected text"));
 
-const table = v.strictObject({
+const tableFields = {
   rows: whole("Rows.", 1, 2 ** 53 - 1),
   dim: whole("Weights of a row.", 1, 65_536),
   dtype: v.exactOptional(
-    described(v.picklist(["fp32", "bf16"]), 'Type of the weights; slots are fp32. Default "fp32".'),
+    described(
+      v.picklist(["fp32", "f32", "bf16"]),
+      'Type of the weights; slots are fp32; "f32" is "fp32". Default "fp32".',
+    ),
   ),
   optimizer: v.exactOptional(described(
     v.picklist(OPTIMIZERS),
@@ -228,7 +238,19 @@ const table = v.strictObject({
   ),
   lookups: v.exactOptional(real("Lookups of it a sample. Default 1.", 1e-6, 1e6)),
   count: v.exactOptional(whole("So many tables of this kind. Default 1.", 1, 10_000)),
-});
+};
+
+const tables = v.pipe(
+  tablesSchema(
+    v.strictObject(tableFields),
+    v.strictObject({ name: described(shownName, "Names the table."), ...tableFields }),
+    Infinity,
+  ),
+  v.check(
+    (written) => new Set(listedTables(written).map(({ name }) => name)).size === listedTables(written).length,
+    "expected a name of its own for each table, found one twice",
+  ),
+);
 
 const machineFields = v.strictObject({
   pricePerHour: v.exactOptional(real("An hour of one.", 1e-6, 1e9)),
@@ -268,19 +290,16 @@ const machine = v.pipe(
   ),
 );
 
-/** Validates what {@linkcode PlanFile} describes. */
-export const planSchema: v.GenericSchema<PlanFile> = v.strictObject({
+/** A plan as a file may write it: tables are by name, or a list as in simulations. */
+export type WrittenPlan = Omit<PlanFile, "tables"> & { readonly tables: WrittenTables<PlanFileTable> };
+
+/** Validates what {@linkcode WrittenPlan} describes. */
+export const planSchema: v.GenericSchema<WrittenPlan> = v.strictObject({
   $schema: v.exactOptional(described(v.string(), "Where editors find the schema of this file.")),
   kind: described(v.literal("plan"), "What this file is."),
   name: described(text, "Names the plan."),
   about: v.exactOptional(described(v.string(), "What it is for, in a sentence or two.")),
-  tables: described(
-    v.pipe(
-      v.record(shownName, table),
-      v.check((record) => Object.keys(record).length > 0, "expected at least one table"),
-    ),
-    "The embedding tables, by name.",
-  ),
+  tables: described(tables, "The embedding tables, by name, or a list as in simulations."),
   batch: v.exactOptional(whole("Training samples a step, of one worker. Default 2048.", 1, 1e9)),
   workers: v.exactOptional(whole("Workers that train together. Default 1.", 1, 100_000)),
   computeMs: v.exactOptional(
@@ -335,10 +354,11 @@ function hourly({ pricePerHour, date, currency }: PlanFileMachine): MachineCost 
 }
 
 /** Fills every default in. */
-export function resolvePlan(written: PlanFile): Omit<ResolvedPlanFile, "directory"> {
-  const tables = Object.entries(written.tables).map(([name, one]) =>
-    [name, { dtype: "fp32" as const, optimizer: "adagrad" as const, lookups: 1, count: 1, ...one }] as const
-  );
+export function resolvePlan(written: WrittenPlan): Omit<ResolvedPlanFile, "directory"> {
+  const tables = Object.entries(namedTables(written.tables)).map(([name, { dtype, ...one }]) => {
+    const type = dtype === "bf16" ? "bf16" as const : "fp32" as const;
+    return [name, { dtype: type, optimizer: "adagrad" as const, lookups: 1, count: 1, ...one }] as const;
+  });
   const machines = Object.entries(written.machines ?? {}).map(([name, one]) =>
     [name, {
       machine: one.machine ?? hourly(one),

@@ -7,9 +7,10 @@
 import { nearest } from "../../base/nearest.ts";
 import { type DocumentPath, foundText, type Problem } from "../../base/diagnostics.ts";
 import { PAST_LIMIT } from "../../base/document.ts";
-import { atPoint, matrixPoints } from "../../base/matrix.ts";
+import { atPoint, type MatrixPoint, matrixPoints } from "../../base/matrix.ts";
 import { validate } from "../../base/validate.ts";
 import { simulationSchema } from "./schema.ts";
+import { asWritten, listedSimulation } from "./written.ts";
 import { STORES } from "./native_options.ts";
 import { resolveTier } from "./resolve.ts";
 import { FORMULA_POLICIES, type ResolvedTier, type SimulatedConfiguration, type Simulation } from "./simulation.ts";
@@ -167,21 +168,35 @@ function checkCases(simulation: Simulation, limit: boolean): Problem[] {
   return [...studies, ...explain, ...published];
 }
 
-/** Every field that a study varies, at every one of its values, must make a valid simulation. */
+/** Fields that a simulation gives other values, and where it says so. */
+function pointsOf(
+  { studies = [], explain = [], published = [] }: Simulation,
+): { path: DocumentPath; point: MatrixPoint }[] {
+  return [
+    ...studies.flatMap(({ vary = {} }, i) =>
+      matrixPoints(vary).map((point) => ({ path: ["studies", i, "vary"], point }))
+    ),
+    ...explain.map(({ at = {} }, i) => ({ path: ["explain", i, "at"], point: at })),
+    ...published.flatMap(({ at = {}, relativeTo }, i) => [
+      { path: ["published", i, "at"], point: at },
+      { path: ["published", i, "relativeTo", "at"], point: relativeTo?.at ?? {} },
+    ]),
+  ];
+}
+
+/** Every field that is given another value, at every one of its values, must make a valid simulation. */
 function checkPoints(simulation: Simulation, media: KnownMedia): Problem[] {
-  const problems = (simulation.studies ?? []).flatMap((study, i) =>
-    matrixPoints(study.vary ?? {}).flatMap((point) => {
-      if (Object.keys(point).length === 0) return [];
-      const found = validate(simulationSchema, atPoint(simulation, point));
-      const wrong = "problems" in found ? found.problems : checkOne(found.value, media);
-      return wrong.map((problem) => ({
-        ...problem,
-        path: ["studies", i, "vary"],
-        message: `at ${Object.entries(point).map(([field, value]) => `${field}=${value}`).join(" ")}: ` +
-          `${problem.path.join(".")}: ${problem.message}`,
-      }));
-    })
-  );
+  const problems = pointsOf(simulation).flatMap(({ path, point }) => {
+    if (Object.keys(point).length === 0) return [];
+    const found = validate(simulationSchema, atPoint(simulation, point));
+    const wrong = "problems" in found ? found.problems : checkOne(listedSimulation(found.value), media);
+    return wrong.map((problem) => ({
+      ...problem,
+      path,
+      message: `at ${Object.entries(point).map(([field, value]) => `${field}=${value}`).join(" ")}: ` +
+        `${problem.path.join(".")}: ${problem.message}`,
+    }));
+  });
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
@@ -250,8 +265,9 @@ export function checkSimulation(
 ): readonly Problem[] {
   const found = validate(simulationSchema, document);
   if ("problems" in found) return found.problems;
-  const problems = [...checkTables(found.value), ...checkOne(found.value, media), ...checkCases(found.value, limit)];
-  if (problems.length > 0) return problems;
-  const wrong = checkPoints(found.value, media);
-  return wrong.length > 0 || !limit ? wrong : checkWork(found.value, fileBytes);
+  const simulation = listedSimulation(found.value);
+  const problems = [...checkTables(simulation), ...checkOne(simulation, media), ...checkCases(simulation, limit)];
+  if (problems.length > 0) return problems.map((problem) => asWritten(problem, found.value));
+  const wrong = checkPoints(simulation, media);
+  return wrong.length > 0 || !limit ? wrong : checkWork(simulation, fileBytes);
 }

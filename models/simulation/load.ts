@@ -24,7 +24,8 @@ import { checkSimulation } from "./check.ts";
 import { withProfiles } from "./profiles.ts";
 import { fillSimulation } from "./resolve.ts";
 import { withSoftware } from "./software.ts";
-import type { ResolvedSimulation, Simulation } from "./simulation.ts";
+import type { ResolvedSimulation, WrittenSimulation } from "./simulation.ts";
+import { asWritten, listedSimulation } from "./written.ts";
 
 /** Bytes of a file by its path from a folder; 0 for one that cannot be looked at, as whoever reads it says. */
 function bytesIn(directory: string): (path: string) => number {
@@ -65,7 +66,7 @@ export async function parseSimulation(text: string, options: DocumentSource): Pr
     (document) => own.problems.length > 0 ? own.problems : checkSimulation(document, media, limit, bytesIn(directory)),
     options.set,
   );
-  return await filled(document as Simulation, directory);
+  return await filled(document as WrittenSimulation, directory);
 }
 
 /**
@@ -96,7 +97,7 @@ export async function loadSimulation(file: string | URL, options: DocumentOption
  * @throws {ScenarioError} listing everything that is wrong.
  */
 export async function resolveSimulation(
-  simulation: Simulation | ResolvedSimulation,
+  simulation: WrittenSimulation | ResolvedSimulation,
   directory: string = Deno.cwd(),
   { limit }: LimitOptions = {},
 ): Promise<ResolvedSimulation> {
@@ -108,11 +109,17 @@ export async function resolveSimulation(
 }
 
 /** A valid simulation with what it names by path, and its defaults. */
-async function filled(written: Simulation | ResolvedSimulation, directory: string): Promise<ResolvedSimulation> {
-  const simulation = fillSimulation(
-    await withProfiles(await withSoftware(withMediaAt(written, directory), directory), directory),
-    directory,
-  );
+async function filled(
+  written: WrittenSimulation | ResolvedSimulation,
+  directory: string,
+): Promise<ResolvedSimulation> {
+  const listed = listedSimulation(written as WrittenSimulation);
+  const priced = await withSoftware(withMediaAt(listed, directory), directory);
+  const lawful = await withProfiles(priced, directory).catch((error) => {
+    if (!(error instanceof ScenarioError)) throw error;
+    throw new ScenarioError(error.diagnostics.map((one) => asWritten(one, written as WrittenSimulation)));
+  });
+  const simulation = fillSimulation(lawful, directory);
   await refuseOverfull(simulation);
   return simulation;
 }

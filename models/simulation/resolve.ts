@@ -53,7 +53,7 @@ function resolveTable(table: SimulatedTable): ResolvedTable {
     dtype: table.dtype === "bf16" ? "bf16" : "f32",
     slots: slotsOf(table),
     overhead: table.overhead ?? 16,
-    lookups: table.lookups,
+    lookups: table.lookups ?? 1,
     law,
   };
 }

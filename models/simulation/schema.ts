@@ -10,6 +10,7 @@ import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
+import { tablesSchema } from "../workloads/table_forms.ts";
 import { targetSchema } from "./target.ts";
 import {
   HITS_METHODS,
@@ -18,7 +19,7 @@ import {
   RANGED_FIELDS,
   SIMULATED_OPTIMIZERS,
   SIMULATED_POLICIES,
-  type Simulation,
+  type WrittenSimulation,
 } from "./simulation.ts";
 import { DURATION_FORM, DURATION_TEXT, RATE_FORM, RATE_TEXT } from "./units.ts";
 
@@ -66,8 +67,7 @@ const law = oneOf([
   }),
 ], (input) => typeof input === "object" && input !== null && "buckets" in input ? 1 : 0);
 
-const table = v.strictObject({
-  name: words("Names the table in the report."),
+const tableFields = {
   count: optional(whole("Tables like this one. Default 1.", 1, 64)),
   rows: whole("Rows of the table.", 1, 2 ** 53 - 1),
   dim: whole("Weights of a row.", 1, 65_536),
@@ -82,7 +82,7 @@ const table = v.strictObject({
   overhead: optional(
     whole("Bytes of a row in the first tier beside weights and states: key, links, index. Default 16.", 0, 4096),
   ),
-  lookups: real("Keys that a sample has for this table, on average.", 0, 1e6),
+  lookups: optional(real("Keys that a sample has for this table, on average. Default 1.", 0, 1e6)),
   law: optional(described(law, "How popular the rows are. This or profile is required.")),
   profile: optional(described(
     oneOf([
@@ -95,7 +95,13 @@ const table = v.strictObject({
     ], (input) => typeof input === "string" ? 0 : typeof input === "object" && input !== null && "s" in input ? 2 : 1),
     "Instead of a law: a shipped profile (tierbench list), or the path of a .json file. Its rows are scaled to the table's.",
   )),
-});
+};
+
+const tables = tablesSchema(
+  v.strictObject(tableFields),
+  v.strictObject({ name: words("Names the table in the report."), ...tableFields }),
+  64,
+);
 
 const compute = v.strictObject({
   dense: described(
@@ -310,8 +316,8 @@ const published = v.strictObject({
   calibrates: optional(words("The parameter that was set by this very figure.")),
 });
 
-/** Validates what {@linkcode Simulation} describes. */
-export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
+/** Validates what {@linkcode WrittenSimulation} describes. */
+export const simulationSchema: v.GenericSchema<WrittenSimulation> = v.strictObject({
   $schema: optional(described(v.string(), "Where editors find the schema of this file.")),
   kind: described(v.literal("simulation"), "Runs in virtual time instead of on this machine."),
   version: optional(described(v.literal(1), "Version of the format. Default 1.")),
@@ -329,14 +335,7 @@ export const simulationSchema: v.GenericSchema<Simulation> = v.strictObject({
     v.strictObject({
       batch: whole("Samples of a worker's step.", 1, 1e9),
       trains: optional(flag("Whether rows are updated; false is serving. Default true.")),
-      tables: described(
-        v.pipe(
-          v.array(table),
-          v.minLength(1, "expected at least one table"),
-          v.maxLength(64, "expected at most 64 tables"),
-        ),
-        "The embedding tables.",
-      ),
+      tables: described(tables, "The embedding tables: a list, or by name as in plans."),
       cycle: optional(whole(
         "Steps after which the same batches come again, as in benchmarks that make some and repeat them. Default 0: never.",
         0,

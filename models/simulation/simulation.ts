@@ -9,6 +9,7 @@ import type { Size } from "../../base/bytes.ts";
 import type { MachineCost } from "../costs/machine_cost.ts";
 import type { Target } from "./target.ts";
 import type { MatrixPoint, MatrixValue } from "../../base/matrix.ts";
+import type { WrittenTables } from "../workloads/table_forms.ts";
 
 /** A duration such as `"150 s"`, `"20 ms"`, `"90 ns"`; a number is seconds. */
 export type Duration = string | number;
@@ -69,13 +70,20 @@ export interface SimulatedTable {
   readonly optimizer?: SimulatedOptimizer;
   /** Bytes that a row takes beside its weights and states: key, version, list pointers. Default 16. */
   readonly overhead?: number;
-  /** Keys a sample has for this table, on average. */
-  readonly lookups: number;
+  /** Keys a sample has for this table, on average. Default 1. */
+  readonly lookups?: number;
   /** How popular the rows are: which share of the keys each of them has; or `profile`. */
   readonly law?: Law;
   /** A shipped profile by name, or the path of one, whose law is scaled to the table's rows; or, as in plans, `{ s, q }`. */
   readonly profile?: SimulatedProfile | { readonly s: number; readonly q?: number };
 }
+
+/** A simulation as a file may write it: tables are a list, or by name as in plans. */
+export type WrittenSimulation = Omit<Simulation, "workload"> & {
+  readonly workload: Omit<Simulation["workload"], "tables"> & {
+    readonly tables: WrittenTables<Omit<SimulatedTable, "name">>;
+  };
+};
 
 /** What the dense part of a worker's step takes. */
 export type DenseTime =

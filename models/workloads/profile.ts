@@ -226,7 +226,7 @@ export async function loadProfile(nameOrPath: string): Promise<Profile> {
     const near = nearest(nameOrPath, known);
     const hint = near === undefined ? "" : `, did you mean "${near}"?`;
     throw new ProfileError(
-      `Cannot load the profile "${nameOrPath}": there is no such profile${hint} Known: ${
+      `Cannot load the profile "${nameOrPath}": there is no such profile${hint === "" ? ";" : hint} known: ${
         known.join(", ")
       }; or give the ` +
         "path of a .json file",

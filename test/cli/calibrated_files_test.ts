@@ -134,6 +134,18 @@ Deno.test("a plan takes them in media, machines and prices: validate, plan, size
     assert(out.includes("1 × lab") && out.includes("mine/node0.jsonc"), out);
     const asked = await well("ask", plan, "--out", `${folder}/answer`);
     assert(asked.out.includes("lab"), asked.out);
+    // A plan that is written anew, elsewhere: its media and prices are named from there.
+    const own = `optane-100-6x256=${folder}/mine/file-dev-shm.jsonc`;
+    await well("ask", plan, "--medium", own, "--out", `${folder}/other/answer`);
+    const written = JSON.parse(
+      (await Deno.readTextFile(`${folder}/other/answer/plan.jsonc`)).replaceAll(/^\/\/.*$/gm, ""),
+    );
+    assertEquals([written.software, written.media.dram, written.media.pmem], [
+      "../../mine/software.jsonc",
+      "../../mine/node0.jsonc",
+      "../../mine/file-dev-shm.jsonc",
+    ]);
+    await well("plan", `${folder}/other/answer/plan.jsonc`);
   });
 });
 

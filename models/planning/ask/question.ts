@@ -5,7 +5,7 @@
  * @module
  */
 
-import { relative } from "node:path";
+import { relative, resolve } from "node:path";
 import { parseBytes } from "../../../base/bytes.ts";
 import { type DocumentOptions, withValues } from "../../../base/document.ts";
 import { readJsonc } from "../../../base/jsonc.ts";
@@ -15,6 +15,7 @@ import type { MachineCost } from "../../costs/machine_cost.ts";
 import type { PriceBook } from "../../costs/price_book.ts";
 import { listMedia, loadMedia, mediaCapacity } from "../../media/media.ts";
 import { rowBytes } from "../../workloads/row_bytes.ts";
+import { namedTables } from "../../workloads/table_forms.ts";
 import { loadPlan } from "../load.ts";
 import {
   BOOK_MEDIA,
@@ -22,6 +23,7 @@ import {
   type PlanFileMachine,
   type PlanFileTable,
   type PlanOptimizer,
+  type WrittenPlan,
 } from "../plan_file.ts";
 import { type AskMedium, candidates, MODELS } from "./candidates.ts";
 
@@ -144,12 +146,18 @@ function movedTables(
  */
 export async function planFrom(file: string, folder: string): Promise<PlanFile> {
   const { directory } = await loadPlan(file);
-  const plan = readJsonc(await readUserText(file, "plan")).value as PlanFile;
+  const written = readJsonc(await readUserText(file, "plan")).value as WrittenPlan;
+  const plan: PlanFile = { ...written, tables: { ...namedTables(written.tables) } };
   const names = new Set([
     ...Object.values(plan.media ?? {}),
     ...Object.values(plan.machines ?? {}).flatMap(({ tiers }) => tiers.map(({ medium }) => medium)),
   ]);
-  const { $schema: _, ...rest } = { ...plan, tables: movedTables(plan.tables, directory, folder) };
+  const { $schema: _, ...rest } = {
+    ...plan,
+    tables: movedTables(plan.tables, directory, folder),
+    // Prices of software are a path whatever it looks like.
+    ...(plan.software === undefined ? {} : { software: relative(folder, resolve(directory, plan.software)) }),
+  };
   return [...names].filter(isPathWord)
     .reduce((plan: PlanFile, name) => withMedium(plan, name, moved(name, directory, folder)), rest);
 }
