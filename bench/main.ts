@@ -17,6 +17,7 @@ import { parsePlan, type Part, type Plan, ROW_BYTES } from "./plan.ts";
 import { type Facts, machineFacts, planOrUsage, run, writeResult } from "./program.ts";
 import { type BenchRow, sortedRows, tableRows } from "./rows.ts";
 import { orMissing, type Setting } from "./setting.ts";
+import { measureHbm } from "./hbm.ts";
 import { measureInserts, measureSpeed, measureStores } from "./speed.ts";
 import { measureReads, measureWrites } from "./ssd.ts";
 import {
@@ -96,6 +97,7 @@ async function measure(setting: Setting, facts: Facts): Promise<BenchRow[]> {
   await part("typescript", ["typescript/c"], () => measureTypescript(setting));
   await part("null", [], () => measureNull(setting));
   await part("pmem", ["pmem-off/dram"], () => measurePmem(setting));
+  await part("hbm", ["hbm-lookup/gather"], () => measureHbm(setting));
   await part(
     "emulation",
     ["emulation-off/compiled-out"],

@@ -30,6 +30,7 @@ export const PARTS = [
   "open",
   "typescript",
   "pmem",
+  "hbm",
   "null",
   "emulation",
   "ssd",

@@ -111,10 +111,11 @@ export async function pairedRatios(
   [a, b]: readonly [Contender, Contender],
   kind: Kind,
   distribution: number,
+  threads: 1 | 2 = 2,
 ): Promise<number[]> {
   const ratios: number[] = [];
   for (let round = -1; round < setting.plan.rounds; round++) {
-    const request = { kind, distribution, threads: 2, round: Math.max(round, 0) };
+    const request = { kind, distribution, threads, round: Math.max(round, 0) };
     const order = round % 2 === 0 ? [a, b, b, a] : [b, a, a, b];
     const sums = new Map<Contender, number>();
     for (const one of order) sums.set(one, (sums.get(one) ?? 0) + await rate(setting, one, request));
@@ -126,10 +127,14 @@ export async function pairedRatios(
 /**
  * Compares what contenders hold: the same batches looked up, and stepped, must give the same bits everywhere.
  *
+ * @param kinds What is compared; one that only looks up cannot step.
  * @throws {WrongResultError} If they do not.
  */
-export async function compareResults(contenders: readonly Contender[]): Promise<void> {
-  for (const kind of KINDS) {
+export async function compareResults(
+  contenders: readonly Contender[],
+  kinds: readonly Kind[] = KINDS,
+): Promise<void> {
+  for (const kind of kinds) {
     for (const distribution of DISTRIBUTIONS.keys()) {
       const digests: string[] = [];
       for (const one of contenders) digests.push((await one.command("check", { kind, distribution }))["digest"] ?? "");

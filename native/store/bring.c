@@ -89,29 +89,34 @@ static int32_t reserve_index(ts_bring_chunk *c) {
 /* Whether a key without a row was looked up often enough before this call. */
 static bool is_admitted(const ts_bring_chunk *c, uint32_t i) {
   const ts_admission *a = &c->bring->table->admission;
-  const ts_work *w = c->bring->work;
-  const uint32_t d = c->numbers[i];
   if (a->kind != TS_ADMIT_BLOOM) return ts_bring_counted(c, i) >= a->frequency;
-  if (!c->bring->count) return ts_bloom_frequency(a->bloom, c->keys[i]) >= a->frequency;
-  ts_touch_filter(c->bring->table, c->keys[i]);
-  ts_bloom_add(a->bloom, c->keys[i], w->times[d]);
-  return w->passed[d];
+  return c->bring->count ? c->bring->work->passed[c->numbers[i]] : ts_bloom_frequency(a->bloom, c->keys[i]) >= a->frequency;
 }
 
-/* Keys that are not admitted: counted, and answered with the default. */
+/* Keys that are not admitted: answered with the default. */
 static void admit(ts_bring_chunk *c) {
-  ts_table *table = c->bring->table;
-  ts_work *w = c->bring->work;
-  if (table->admission.kind == TS_ADMIT_ALL || c->bring->images != NULL) return;
+  memset(c->asks, 0, sizeof c->asks);
+  if (c->bring->table->admission.kind == TS_ADMIT_ALL || c->bring->images != NULL) return;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != CREATED) continue;
-    if (is_admitted(c, i) && !c->bring->again) continue;
-    c->fate[i] = REFUSED;
-    if (!c->bring->count || table->admission.kind != TS_ADMIT_COUNTED) continue;
-    const uint64_t count = ts_bring_counted(c, i) + w->times[c->numbers[i]];
-    const ts_location counted =
-        TS_LOCATION(TS_NOT_ADMITTED, ts_waiting_word(&table->admission, count, ts_step(table->store)));
-    ts_bring_locate(c, i, counted);
+    c->asks[i] = c->bring->count;
+    if (!is_admitted(c, i) || c->bring->again) c->fate[i] = REFUSED;
+  }
+}
+
+void ts_bring_count_asking(ts_bring_chunk *c) {
+  ts_table *table = c->bring->table;
+  const ts_admission *a = &table->admission;
+  for (uint32_t i = 0; i < c->n; i++) {
+    if (!c->asks[i]) continue;
+    const uint32_t times = c->bring->work->times[c->numbers[i]];
+    if (a->kind == TS_ADMIT_BLOOM) {
+      ts_touch_filter(table, c->keys[i]);
+      ts_bloom_add(a->bloom, c->keys[i], times);
+    } else if (c->fate[i] == REFUSED) {
+      const uint64_t word = ts_waiting_word(a, ts_bring_counted(c, i) + times, ts_step(table->store));
+      ts_bring_locate(c, i, TS_LOCATION(TS_NOT_ADMITTED, word));
+    }
   }
 }
 

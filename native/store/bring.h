@@ -17,6 +17,7 @@ typedef struct ts_bring_chunk {
   ts_location locations[TS_BRING_CHUNK];
   ts_fate fate[TS_BRING_CHUNK];
   bool staged[TS_BRING_CHUNK];    /* a device's row, which is at its staging place already */
+  bool asks[TS_BRING_CHUNK];      /* a key without a row, whose lookups are counted for admission */
   uint64_t taken[TS_BRING_CHUNK]; /* of a device: the place that the row was written to, or TS_NO_ROW */
   ts_traffic *traffic;
   uint64_t index_wanted;
@@ -49,6 +50,8 @@ static inline const unsigned char *ts_bring_row(const ts_bring_chunk *c, uint32_
                       : ts_rows_at(&c->shard->rows[TS_LOCATION_TIER(c->locations[i])], TS_LOCATION_ROW(c->locations[i]));
 }
 
+/* Counts the keys that ask for admission; where places for the chunk's rows could not be had, they have not been. */
+void ts_bring_count_asking(ts_bring_chunk *c);
 /* The chunk's changes; shard locked, index reserved. */
 int32_t ts_bring_place(ts_bring_chunk *c, ts_err err);
 

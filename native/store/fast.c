@@ -300,7 +300,7 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
 
 /* ---- rows of a device ---- */
 
-#define ON_DEVICE 16384u /* keys whose rows' addresses are on the stack */
+#define ON_DEVICE 65536u /* keys whose rows' addresses are on the stack, half a megabyte: a batch is one transfer each way */
 
 /* Rows that bring.c must look at itself count as missed: where lookups are counted in them, or they may have expired; and
  * all, where the device refuses, which bring.c then says. */

@@ -457,6 +457,7 @@ int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   choose(c, places, gets);
   if (ts_is_on_device(b->table->store)) status = to_device(c, gets, err);
   if (status != TS_OK) return status;
+  ts_bring_count_asking(c);
   if (ts_bring_changes(b)) step_in_place(c, false);
   for (uint32_t i = 0; i < c->n; i++) b->work->state[c->numbers[i]] = c->fate[i] == REFUSED ? TS_NO_ROW_YET : TS_BROUGHT;
   /* What is in memory first: making places for new rows below may move it on. */

@@ -1,74 +1,11 @@
 /* A device that refuses: every call of OpenCL in turn fails as if the device had no memory left, for every n that there is,
  * while a store is opened, a table made, and rows are looked up, made, stepped, moved and removed. Each gives one error, or
- * goes another way and says nothing; nothing that was there has changed, and the same call goes through afterwards. The
- * functions come through dlsym (ld's --wrap, see the Makefile). */
-#include "test/store_types.h"
-#include "tiers/opencl/cl.h"
-
-#include <dlfcn.h>
-
-static uint64_t asked, refuse_at; /* calls so far; the one that is refused, 0: none */
-static bool hit;
-static ts_cl real;
-
-static bool refuses(void) {
-  const bool now = ++asked == refuse_at;
-  hit = hit || now;
-  return now;
-}
-
-#define REFUSED CL_MEM_OBJECT_ALLOCATION_FAILURE
-#define GIVE(name, parameters, arguments) \
-  static cl_int my_##name parameters { return refuses() ? REFUSED : real.name arguments; }
-#define MAKE(type, name, parameters, arguments) \
-  static type my_##name parameters {            \
-    if (!refuses()) return real.name arguments; \
-    *code = REFUSED;                            \
-    return NULL;                                \
-  }
-MAKE(cl_context, CreateContext, (const intptr_t *p, cl_uint n, const cl_device_id *d, void (*f)(const char *, const void *, size_t, void *), void *u, cl_int *code), (p, n, d, f, u, code))
-MAKE(cl_command_queue, CreateCommandQueue, (cl_context c, cl_device_id d, cl_bitfield p, cl_int *code), (c, d, p, code))
-MAKE(cl_program, CreateProgramWithSource, (cl_context c, cl_uint n, const char **s, const size_t *l, cl_int *code), (c, n, s, l, code))
-GIVE(BuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void (*f)(cl_program, void *), void *u), (p, n, d, o, f, u))
-MAKE(cl_kernel, CreateKernel, (cl_program p, const char *name, cl_int *code), (p, name, code))
-GIVE(SetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v))
-MAKE(cl_mem, CreateBuffer, (cl_context c, cl_bitfield f, size_t n, void *h, cl_int *code), (c, f, n, h, code))
-GIVE(EnqueueFillBuffer, (cl_command_queue q, cl_mem b, const void *p, size_t pn, size_t at, size_t n, cl_uint w, const cl_event *l, cl_event *e), (q, b, p, pn, at, n, w, l, e))
-GIVE(EnqueueCopyBuffer, (cl_command_queue q, cl_mem a, cl_mem b, size_t from, size_t to, size_t n, cl_uint w, const cl_event *l, cl_event *e), (q, a, b, from, to, n, w, l, e))
-MAKE(void *, EnqueueMapBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, cl_bitfield f, size_t at, size_t n, cl_uint w, const cl_event *l, cl_event *e, cl_int *code), (q, b, wait, f, at, n, w, l, e, code))
-GIVE(EnqueueNDRangeKernel, (cl_command_queue q, cl_kernel k, cl_uint d, const size_t *o, const size_t *g, const size_t *s, cl_uint w, const cl_event *l, cl_event *e), (q, k, d, o, g, s, w, l, e))
-GIVE(EnqueueWriteBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, size_t at, size_t n, const void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, wait, at, n, p, w, l, e))
-GIVE(EnqueueReadBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, size_t at, size_t n, void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, wait, at, n, p, w, l, e))
-GIVE(EnqueueReadBufferRect, (cl_command_queue q, cl_mem b, cl_uint wait, const size_t *o, const size_t *h, const size_t *r, size_t a, size_t c, size_t x, size_t y, void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, wait, o, h, r, a, c, x, y, p, w, l, e))
-GIVE(EnqueueUnmapMemObject, (cl_command_queue q, cl_mem b, void *p, cl_uint w, const cl_event *l, cl_event *e), (q, b, p, w, l, e))
-GIVE(Flush, (cl_command_queue q), (q))
-GIVE(Finish, (cl_command_queue q), (q))
-
-#define ALL(X)                                                                                                               \
-  X(CreateContext) X(CreateCommandQueue) X(CreateProgramWithSource) X(BuildProgram) X(CreateKernel) X(SetKernelArg)          \
-  X(CreateBuffer) X(EnqueueFillBuffer) X(EnqueueCopyBuffer) X(EnqueueMapBuffer) X(EnqueueNDRangeKernel) X(EnqueueWriteBuffer) \
-  X(EnqueueReadBuffer) X(EnqueueReadBufferRect) X(EnqueueUnmapMemObject) X(Flush) X(Finish)
-
-void *__real_dlsym(void *handle, const char *name);
-void *__wrap_dlsym(void *handle, const char *name);
-void *__wrap_dlsym(void *handle, const char *name) {
-  void *found = __real_dlsym(handle, name);
-#define MINE(function)                               \
-  if (strcmp(name, "cl" #function) == 0) {           \
-    memcpy(&real.function, &found, sizeof found);    \
-    return (void *)(uintptr_t)my_##function;         \
-  }
-  ALL(MINE)
-  return found;
-}
-
-/* ---- */
+ * goes another way and says nothing; nothing that was there has changed, and the same call goes through afterwards. */
+#include "test/refusing_device.h"
 
 #define DIM 16u
 #define KEYS 5200u /* 13 batches, more than the first tier holds */
 #define BATCH 400u /* which fits one transfer */
-static char text[512];
-#define ERR text, sizeof text
 static int64_t keys[KEYS];
 static float rows[KEYS * DIM], ones[KEYS * DIM];
 

@@ -10,19 +10,25 @@
 const char ts_opencl_source[] =
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#define NO_ROW (~(ulong)0)\n"
+    /* Lanes side by side take words side by side; a lane alone, which is a CPU's, four at a time. */
+    "void copy_words(__global uint *to, __global const uint *from, uint words, uint lane, uint lanes) {\n"
+    "  uint j = lane;\n"
+    "  for (; lanes == 1 && j + 4 <= words; j += 4) vstore4(vload4(0, from + j), 0, to + j);\n"
+    "  for (; j < words; j += lanes) to[j] = from[j];\n"
+    "}\n"
     /* pool -> out */
     "__kernel void ts_gather(__global const uint *pool, __global const ulong *at, __global uint *out, uint rows, uint words) {\n"
     "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
     "  const ulong from = i < rows ? at[i] : NO_ROW;\n"
     "  if (from == NO_ROW) return;\n"
-    "  for (uint j = get_global_id(0); j < words; j += lanes) out[i * words + j] = pool[from + j];\n"
+    "  copy_words(out + i * words, pool + from, words, get_global_id(0), lanes);\n"
     "}\n"
     /* up -> pool: offsets, then rows */
     "__kernel void ts_scatter(__global uint *pool, __global const uint *up, uint rows, uint words) {\n"
     "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
     "  if (i >= rows) return;\n"
     "  const ulong to = ((__global const ulong *)up)[i];\n"
-    "  for (uint j = get_global_id(0); j < words; j += lanes) pool[to + j] = up[2 * rows + i * words + j];\n"
+    "  copy_words(pool + to, up + 2 * rows + i * words, words, get_global_id(0), lanes);\n"
     "}\n"
     /* bf16 weights as floats */
     "__kernel void ts_widen(__global const uint *pool, __global const ulong *at, __global uint *out, uint rows, uint dim) {\n"
