@@ -15,7 +15,6 @@ import {
   type RunScenarioOptions,
   type Shard,
   summarise,
-  toJson,
   writeReport,
 } from "../mod.ts";
 import { answersOf, shown, writeContribution } from "./contribute.ts";
@@ -39,6 +38,7 @@ Examples:
   tierbench run mine.jsonc --quick
   tierbench run --data train.txt.gz --out results/mine
   tierbench run --resume                go on after Ctrl-C
+  tierbench run --json | jq -c 'select(.type == "sample") | .record.id'      progress and results as JSON lines
   tierbench run scale-out               1, 2 and 4 processes train one model over an MPI
   tierbench run --preset contribute     measure PMEM or CXL memory that is here and make one file to send
   tierbench run --vouch optane-200      in a cloud VM: the PMEM that it shows as plain memory is real, says its owner
@@ -123,7 +123,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--baseline <results>", `${BASELINE_HELP}; ${RESULTS_HELP}`)
     .option("--tolerance <percent>", TOLERANCE_HELP, percent)
-    .option("--json", "for machines: the summary on standard output, progress on standard error")
+    .option("--json", "for machines: every event, then the summary, a JSON line each")
     .addHelpText("after", HELP)
     .action(async (word, all) => {
       const { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...more } = all;
@@ -153,9 +153,10 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       }
       if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
+      const line = (value: object) => terminal.out(`${JSON.stringify(value)}\n`);
       const options = {
         ...words,
-        onProgress: (event) => view.show(event),
+        onProgress: (event) => json ? line(event) : view.show(event),
         onResolved: (scenario, files) => {
           checkPrices(files); // a broken file is said now, not after the run
           if (before !== undefined && baseline !== undefined) requireLike(before, scenario, [baseline, file]);
@@ -169,7 +170,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       const folder = dirname(resultPath(result.run.scenario, options.out, options.shard));
       const summary = summarise(result, priced);
       const files = await writeReport(result, folder, priced);
-      if (json) terminal.out(toJson(summary));
+      if (json) line({ type: "summary", report: files.html, summary });
       else terminal.out(`\n${renderTerminal(summary, terminal.width)}\n`);
       view.line("report", relative(Deno.cwd(), files.html) || join(folder, "index.html"));
       if (preset !== undefined) {
@@ -179,12 +180,14 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         view.line("send", shown(path));
         view.line("", "look into it first; docs/contributing-measurements.md says where to");
       }
+      const compared = (text: string) =>
+        terminal.out(json ? `{"type":"comparison","comparison":${JSON.stringify(JSON.parse(text))}}\n` : text);
       const code = before === undefined || baseline === undefined ? EXIT.ok : gate(
         before,
         result,
         [baseline, shown(files.html)],
-        { ...(tolerance === undefined ? {} : { tolerance }) },
-        json ? { ...terminal, out: terminal.err } : terminal,
+        { ...(tolerance === undefined ? {} : { tolerance }), ...(json === undefined ? {} : { json }) },
+        { ...terminal, out: compared },
       ).code;
       exit(hasFailed(result) ? EXIT.failed : code);
     });

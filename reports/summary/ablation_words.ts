@@ -4,6 +4,7 @@
  * @module
  */
 
+import { heldBackText } from "./held_back.ts";
 import { kindText } from "./kind.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
 import { changeWords, listText, roughPercentText } from "../text/format.ts";
@@ -59,6 +60,8 @@ function ratioText(row: AblationRow, short = false): string {
   if (row.relative === undefined) return "is not compared";
   const { amount, interval } = changeWords(mapEstimate(row.relative, (v) => v - 1), "faster", "slower");
   if (short) return `is ${amount} (${interval})`;
+  const held = heldBackText(row.relative);
+  if (held !== undefined) return `is ${amount} than with none (${interval}), ${held}: no difference is claimed`;
   return difference(row.relative) === "none"
     ? `is neither clearly faster nor clearly slower than with none (${interval})`
     : `is ${amount} than with none (${interval})`;

@@ -10,10 +10,11 @@ import { changeWords, countText, intervalText, listText, roughPercentText } from
 import type { CaseSummary, NoiseFloor, Summary, Verdict } from "./summary_types.ts";
 import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";
+import { heldBackText } from "./held_back.ts";
 import { fastModeText, targetText } from "./quality_words.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
-import { difference, heldBack, noiseStatement } from "../statistics/noise.ts";
+import { difference, noiseStatement } from "../statistics/noise.ts";
 import { runTargetSentence } from "./run_target.ts";
 import { tiedInCost } from "./ties.ts";
 import { aucText } from "../../scenarios/record.ts";
@@ -92,24 +93,18 @@ function speedText(one: CaseSummary, baseline: string): string {
   if (ratio === undefined) return `is not compared with ${baseline}`;
   const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
   if (difference(ratio) !== "none") return `is ${amount} than ${baseline} (${interval})`;
-  if (ratio.low !== undefined && ratio.high !== undefined && (ratio.low > 1 || ratio.high < 1)) {
-    return `is ${amount} than ${baseline} (${interval}), ${heldBackText(ratio)}: no difference is claimed,`;
-  }
+  const held = heldBackText(ratio);
+  if (held !== undefined) return `is ${amount} than ${baseline} (${interval}), ${held}: no difference is claimed,`;
   return near(ratio)
     ? `is as fast as ${baseline} within the noise (${interval})`
     : `is neither clearly slower nor clearly faster than ${baseline} (${interval})`;
 }
 
-/** What keeps a ratio whose interval leaves 1 out from being called a difference. */
-function heldBackText(ratio: Estimate): string {
-  return heldBack(ratio) === "floor"
-    ? `less than this run's noise of ${roughPercentText((ratio.test?.floor ?? 1) - 1)}`
-    : "which chance may show among all that is compared here";
-}
-
 /** Cost of a case against its baseline: `38 % cheaper per sample (95 %: 32 to 43)`. */
 function costText(saved: Estimate): string {
   const { amount, interval } = changeWords(saved, "cheaper", "dearer");
+  const held = heldBackText(costRatio(saved));
+  if (held !== undefined) return `${amount} per sample (${interval}), ${held}: no difference is claimed`;
   return costDifference(saved) === "none"
     ? `neither clearly cheaper nor clearly dearer per sample (${interval})`
     : `${amount} per sample (${interval})`;
@@ -120,10 +115,15 @@ function near(ratio: Estimate): boolean {
   return ratio.low !== undefined && ratio.high !== undefined && ratio.low >= 0.9 && ratio.high <= 1.1;
 }
 
+/** A saving as the ratio of costs, with its test. */
+function costRatio(saved: Estimate): Estimate {
+  const { test } = saved;
+  return { ...mapEstimate(saved, (v) => 1 - v), ...(test === undefined ? {} : { test }) };
+}
+
 /** Whether a saving is told apart from none. */
 function costDifference(saved: Estimate): ReturnType<typeof difference> {
-  const { test } = saved;
-  return difference({ ...mapEstimate(saved, (v) => 1 - v), ...(test === undefined ? {} : { test }) });
+  return difference(costRatio(saved));
 }
 
 function pointVerdict(cases: readonly CaseSummary[], facts: Facts): string[] {

@@ -93,6 +93,30 @@ Deno.test("tierbench run trains on all four, from any folder, to the same rows, 
   });
 });
 
+Deno.test("tierbench run --json prints JSON lines alone: what happens, each sample, the summary, the comparison", async () => {
+  await inFolder(TINY, async (folder) => {
+    const lines = async (...more: string[]) => {
+      const { code, stdout, stderr } = await command(folder, "run", "tiny.jsonc", "--json", ...more).output();
+      const found = text(stdout).trimEnd().split("\n").map((line) => JSON.parse(line));
+      return { code, found, types: found.map(({ type }) => type as string), stderr: text(stderr) };
+    };
+    const { code, found, types, stderr } = await lines();
+    assertEquals(code, 0, stderr);
+    assertEquals(types.filter((type) => type === "sample").length, 15);
+    for (const type of ["machine", "plan", "data", "sized", "progress", "quality"]) assert(types.includes(type), type);
+    assertEquals(types.at(-1), "summary");
+    assertEquals(found.at(-1).summary.cases.length, 4);
+    const records = (await readResult(`${folder}/reports/out/tiny/result.jsonl`)).samples.map(({ id }) => id);
+    const told = found.filter(({ type, record }) => type === "sample" && record.again === undefined);
+    assertEquals(told.map(({ record }) => record.id).toSorted(), records.toSorted());
+    const gated = await lines("--out", "second", "--baseline", "reports/out/tiny");
+    assertEquals(gated.types.slice(-2), ["summary", "comparison"]);
+    const { verdict } = gated.found.at(-1).comparison.gate;
+    const codes: Record<string, number> = { worse: 5, "cannot tell": 6, better: 0, same: 0 };
+    assertEquals(gated.code, codes[verdict as string], gated.stderr);
+  });
+});
+
 Deno.test("tierbench run trains over disks to the same rows, and leaves no files", async () => {
   const three = { storage: "DRAM_PMEM_SSDHASH", pmem: "libpmem" } as const;
   await inFolder(TINY, async (folder) => {

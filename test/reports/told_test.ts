@@ -1,6 +1,7 @@
 /** A repeated contender gives the run a noise floor, and words follow from verdicts that were adjusted together. */
 
 import { summarise } from "../../reports/summary/summary.ts";
+import { heldBackText } from "../../reports/summary/held_back.ts";
 import { difference, heldBack } from "../../reports/statistics/noise.ts";
 import { benjaminiHochberg } from "../../reports/statistics/tests.ts";
 import { compareResults } from "../../reports/compare/compare.ts";
@@ -105,4 +106,20 @@ Deno.test("an interval that leaves 1 out among many others is no difference by i
   assertEquals(difference({ ...of, test: { error: 0.01, freedom: 3, p: 0.04, q: 0.3, floor: 1.01 } }), "none");
   assertEquals(heldBack({ ...of, test: { error: 0.01, freedom: 3, p: 0.04, q: 0.3 } }), "chance");
   assertEquals(heldBack({ ...of, test: { error: 0.01, freedom: 3, p: 0.04, q: 0.01, floor: 1.05 } }), "floor");
+});
+
+Deno.test("heldBackText() says why an interval that leaves 1 out is no difference, and nothing else", () => {
+  const of = { value: 0.97, low: 0.95, high: 0.99, samples: 4 };
+  const test = { error: 0.01, freedom: 3, p: 0.04 };
+  assertMatch(
+    heldBackText({ ...of, test: { ...test, q: 0.04, floor: 1.05 } }) ?? "",
+    /^less than this run's noise of 5/,
+  );
+  assertEquals(
+    heldBackText({ ...of, test: { ...test, q: 0.2, floor: 1.01 } }),
+    "which chance may show among all that is compared here",
+  );
+  assertEquals(heldBackText({ ...of, test: { ...test, q: 0.04, floor: 1.01 } }), undefined);
+  assertEquals(heldBackText({ ...of, high: 1.02, test: { ...test, q: 0.2, floor: 1.05 } }), undefined);
+  assertEquals(heldBackText(of), undefined);
 });
