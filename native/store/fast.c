@@ -300,7 +300,42 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
 
 /* ---- rows of a device ---- */
 
-#define ON_DEVICE 65536u /* keys whose rows' addresses are on the stack, half a megabyte: a batch is one transfer each way */
+/* Rows of keys whose lookups no policy is told of: the stages of look_up_blocks but the last. Returns how many are absent. */
+static uint32_t find_blocks(ts_table *table, const int64_t *keys, uint32_t n, const void **rows) {
+  const uint32_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
+  uint32_t absent = n;
+  stages s;
+  s.table = table;
+  s.level = table->store->level;
+  s.recent.used = false;
+  for (uint32_t i = 0; i < STAGES; i++) s.ring[i].n = s.ring[i].here = s.ring[i].sought = s.ring[i].left = 0;
+  for (uint32_t t = 0; t < blocks + 2; t++) {
+    block *asking = &s.ring[t % STAGES], *reading = &s.ring[(t + 3) % STAGES], *searching = &s.ring[(t + 2) % STAGES];
+    asking->n = asking->here = asking->sought = asking->left = 0;
+    if (t < blocks) ask_block(&s, asking, keys + t * TS_FAST_BLOCK, TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
+    read_block(&s, reading, asking);
+    search_on(&s, searching, true);
+    if (searching->n == 0) continue;
+    memcpy(rows + (t - 2) * TS_FAST_BLOCK, searching->rows, searching->n * sizeof *rows);
+    absent -= searching->here;
+  }
+  return absent;
+}
+
+/* The same where a policy is told. */
+static uint32_t find_and_touch(ts_table *table, const int64_t *keys, uint32_t n, const void **rows) {
+  uint32_t absent = 0;
+  for (uint32_t first = 0; first < n; first += TS_FAST_BLOCK) {
+    const uint32_t m = TS_MIN(n - first, TS_FAST_BLOCK);
+    found f;
+    absent += find_block(table, keys + first, m, &f);
+    touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, m);
+    memcpy(rows + first, f.rows, m * sizeof *rows);
+  }
+  return absent;
+}
+
+#define ON_DEVICE TS_PIECE /* keys whose rows' addresses are on the stack, half a megabyte: a batch is one transfer each way */
 
 /* Rows that bring.c must look at itself count as missed: where lookups are counted in them, or they may have expired; and
  * all, where the device refuses, which bring.c then says. */
@@ -313,16 +348,11 @@ static uint64_t look_up_on_device(ts_table *table, ts_epoch_slot *slot, const in
   for (uint64_t from = 0; from < n; from += ON_DEVICE) {
     const uint32_t m = (uint32_t)TS_MIN(n - from, ON_DEVICE);
     const void *rows[ON_DEVICE];
-    uint32_t absent = 0;
     int32_t status = TS_OK;
     ts_epoch_enter(&store->epochs, slot);
-    for (uint32_t first = 0; first < m; first += TS_FAST_BLOCK) {
-      const uint32_t a_block = TS_MIN(m - first, TS_FAST_BLOCK);
-      found f;
-      absent += find_block(table, keys + from + first, a_block, &f);
-      touch(table, (void *const *)(uintptr_t)f.rows, f.hashes, f.locations, a_block);
-      memcpy(rows + first, f.rows, a_block * sizeof *rows);
-    }
+    const uint32_t absent = atomic_load_explicit(&table->tracking, memory_order_relaxed)
+                                ? find_and_touch(table, keys + from, m, rows)
+                                : find_blocks(table, keys + from, m, rows);
     TS_SYNC("fast:found");
     if (out != NULL && absent < m) {
       float *to = out + from * stride;

@@ -14,7 +14,7 @@ typedef struct place {
 } place;
 
 static const place dram = {"DRAM", "64000000"}, pmem = {"DRAM_PMEM", "100000,64000000"},
-                   ssd = {"DRAM_SSDHASH", "100000,64000000"}, tiny = {"DRAM", "100000"}, tinier = {"DRAM", "20000"};
+                   ssd = {"DRAM_SSDHASH", "100000,64000000"}, on_device = {"HBM_DRAM", "100000,64000000"}, tiny = {"DRAM", "100000"}, tinier = {"DRAM", "20000"};
 
 typedef struct job_plan {
   const char *name;
@@ -63,6 +63,7 @@ static inline int32_t open_store(const member *m, ts_store **store, outcome *o) 
   const place *p = &m->plan->places[m->plan->kinds == 0 ? 0 : m->number % m->plan->kinds];
   ts_config *config = options("storage", p->storage, "size", p->size, "size_counts", "rows", "seed", "5", "path", folder, NULL);
   if (strstr(p->storage, "PMEM") != NULL) ts_config_set(config, "pmem", "libpmem", NULL, 0);
+  if (strncmp(p->storage, "HBM", 3) == 0) ts_config_set(config, "hbm", "opencl", NULL, 0);
   const int32_t status = ts_store_open(config, store, o->text, sizeof o->text);
   ts_config_free(config);
   return status;

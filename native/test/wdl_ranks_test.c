@@ -97,6 +97,29 @@ static void any_tiers(uint32_t steps) {
   expect_same(plan, &one);
 }
 
+/* Ranks whose first tiers are the memory of one OpenCL device, each with a pool, a queue and several threads of its own. */
+static void on_a_device(uint32_t steps) {
+#ifdef __SANITIZE_THREAD__
+  SKIP("wdl_ranks_test: on_a_device", "%s", "PoCL is not built for the thread sanitizer");
+#else
+  ts_config *config = options("storage", on_device.storage, "size", on_device.size, "size_counts", "rows", "hbm", "opencl", NULL);
+  const int32_t available = ts_store_probe(config, message, sizeof message);
+  ts_config_free(config);
+  if (available == TS_EUNAVAILABLE) {
+    SKIP("wdl_ranks_test: on_a_device", "%s", message);
+    return;
+  }
+  job_plan plan = {.name = "DRAM", .ranks = 1, .steps = steps, .places = {dram}};
+  const outcome one = expect_same(plan, NULL);
+  for (uint32_t ranks = 1; ranks <= 4; ranks *= 2) {
+    plan = (job_plan){.name = "HBM_DRAM of OpenCL", .ranks = ranks, .steps = steps, .more = "threads=3", .places = {on_device}, .kinds = 1};
+    expect_same(plan, &one);
+  }
+  plan = (job_plan){.name = "HBM_DRAM of OpenCL beside DRAM", .ranks = 2, .steps = steps, .more = "ranks_ahead=rows threads=2", .places = {on_device, dram}, .kinds = 2};
+  expect_same(plan, &one);
+#endif
+}
+
 /* ---- against the trainer of one process ---- */
 
 /* One step of plain gradient descent: every dense weight and every row as there, but for the order of sums. */
@@ -337,6 +360,7 @@ int main(int argc, char **argv) {
   any_number_of_ranks(steps);
   any_threads_and_messages(steps);
   any_tiers(steps);
+  on_a_device(steps);
   failures_reach_all();
   a_cancelled_rank_ends_all();
   a_rank_that_is_gone();
