@@ -26,6 +26,16 @@ labCase("hbm: flat mode is recognised by its bandwidth, and rows train there to 
     assertStringIncludes(kmem?.because ?? "", "no DAX device");
   });
 
+  await t.step(
+    "provision hbm has nothing to make, and --check has both bandwidths and pages that lie there",
+    async () => {
+      assertStringIncludes(await guest.output("tierbench provision hbm"), "nothing has to be made of it");
+      const checked = await guest.output("tierbench provision hbm --check");
+      assertMatch(checked, /\+ bandwidth 1 +node 1 without CPUs, \d+ MB\/s by HMAT .* the medium may be virtual/);
+      assertMatch(checked, /\+ pages 1 +8 MiB bound to it lie on it/);
+    },
+  );
+
   await t.step("memkind finds it without a variable, and every type has the rows of DRAM", async () => {
     const suite = "/opt/tierbench/suite";
     const program = await Deno.readTextFile(new URL("../ffi/hbm_program.ts", import.meta.url));
