@@ -11,6 +11,8 @@ import type { Option } from "./options.ts";
 const ROUNDS = 60;
 /** Pairs of tables are tried when there are at most so many pairs of options. */
 const MOST_PAIRS = 400_000;
+/** Options that are tried in depth before nothing is said to fit. */
+const MOST_TRIED = 100_000;
 
 /** Seconds of all choices together. */
 export function secondsOf(choices: readonly Option[]): number {
@@ -62,7 +64,33 @@ export function allocate(tables: readonly (readonly Option[])[], limits: readonl
   offer(tables.map((options) => least(options, (option) => share(option).reduce((a, b) => a + b))));
   offer(tables.map((options) => least(options, (option) => Math.max(...share(option)))));
   limits.forEach((_, k) => offer(tables.map((options) => least(options, ({ bytes }) => bytes[k] ?? 0))));
+  const packed = best === undefined ? pack(tables, limits) : undefined;
+  if (packed !== undefined) offer(packed);
   return best;
+}
+
+/**
+ * Any choices that fit, by trying in depth, the largest tables first: a few tables that nearly fill their tiers go in some ways
+ * only, which no prices show. Undefined if {@linkcode MOST_TRIED} options did not tell.
+ */
+function pack(tables: readonly (readonly Option[])[], limits: readonly number[]): Option[] | undefined {
+  const sum = (bytes: readonly number[]) => bytes.reduce((a, b) => a + b, 0);
+  const leastOf = (options: readonly Option[]) => Math.min(...options.map(({ bytes }) => sum(bytes)));
+  const order = tables.map((options, i) => ({ i, options, least: leastOf(options) })).sort((a, b) => b.least - a.least);
+  const choices: Option[] = [];
+  let tried = 0;
+  const place = (depth: number, left: readonly number[]): boolean => {
+    const next = order[depth];
+    if (next === undefined) return true;
+    if (order.slice(depth).reduce((bytes, { least }) => bytes + least, 0) > sum(left)) return false;
+    return next.options.some((option) => {
+      if (++tried > MOST_TRIED) return false;
+      const after = left.map((bytes, k) => bytes - (option.bytes[k] ?? 0));
+      choices[next.i] = option;
+      return after.every((bytes) => bytes >= 0) && place(depth + 1, after);
+    });
+  };
+  return place(0, limits) ? choices : undefined;
 }
 
 function cheapest(options: readonly Option[], prices: readonly number[]): Option {
