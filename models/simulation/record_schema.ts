@@ -30,6 +30,12 @@ import { HITS_METHODS, METRICS, MODES } from "./simulation.ts";
 
 const point = mapOf(scalar);
 
+/** Seconds of a mean step, which the engine counts in picoseconds; shares of it are printed. */
+const stepMean = v.pipe(
+  figure,
+  v.check((seconds) => seconds === 0 || seconds >= 1e-12, "expected 0 or at least a picosecond, 1e-12"),
+);
+
 /** What a report reads of the simulation; the rest is shown nowhere. */
 const scenario = object({
   name: text,
@@ -141,7 +147,7 @@ const simulated = object({
     ],
     'expected "low" and "high", or "why"',
   ),
-  step: object({ mean: figure, p50: figure, p90: figure, p99: figure }),
+  step: object({ mean: stepMean, p50: figure, p90: figure, p99: figure }),
   parts: listOf(object({ kind: text, on: text, seconds: figure })),
   resources: listOf(object({ name: text, places: figure, busy: figure })),
   questions: maybe(listOf(question)),

@@ -24,6 +24,9 @@ import { summarise } from "../../reports/summary/summary.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 
+/** Simulations of media that nothing published could be compared with. */
+const UNCALIBRATED: readonly string[] = ["hbm-cache.jsonc", "paper-hierarchicalkv.jsonc"];
+
 const SCENARIOS = new URL("../../scenarios/", import.meta.url);
 const simulations: string[] = [];
 for (const { name } of Deno.readDirSync(SCENARIOS)) {
@@ -92,8 +95,12 @@ Deno.test.each(simulations)("no band of the simulation %s and its report is with
   const summary = summariseSimulation(result);
   const json = JSON.parse(simulationJson(summary));
   const texts = [renderSimulationTerminal(summary, 400), simulationMarkdown(summary), renderSimulation(result)];
-  // Memory Mode and CXL beyond what was measured have reasons in their place.
-  checkOutput(file, [summary, json], texts, 1);
+  // Memory Mode, CXL beyond what was measured and the memory of GPUs, of which nothing was, have reasons in their place.
+  const bands = result.cases.map(({ band }) => band);
+  for (const band of bands) assert(!("why" in band) || band.why.length > 20, JSON.stringify(band));
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  checkOutput(file, [summary, json], texts, UNCALIBRATED.includes(name) ? 0 : 1);
+  if (UNCALIBRATED.includes(name)) assert(bands.every((band) => "why" in band), `${name} has bands now`);
 });
 
 Deno.test("no band of a plan or of an answer to a question is without width", async () => {
