@@ -8,6 +8,7 @@
 import { isPathWord } from "../../base/path_word.ts";
 import type { SimulatedQuestion } from "../../ffi/simulate.ts";
 import type { MediaQuery } from "../../ffi/media.ts";
+import { accessOf, loadResiduals } from "../media/calibration/bands.ts";
 import { loadCalibration } from "../media/calibration/calibration.ts";
 import { pointsOf } from "../media/calibration/points.ts";
 import { loadMedia } from "../media/media.ts";
@@ -81,16 +82,33 @@ export async function askedQuestions(
   questions: readonly SimulatedQuestion[],
   tiers: readonly Pick<ResolvedTier, "media" | "devices">[],
 ): Promise<AskedQuestion[]> {
+  const residuals = await loadResiduals();
   const asked = await Promise.all(
     questions.map(async ({ tier: t, ...question }): Promise<AskedQuestion | undefined> => {
       const tier = tiers[t];
       if (tier === undefined) return undefined;
       const alike = (await figuresOf(tier.media)).filter((one) => isAlike(one, { tier: t, ...question }));
       const figures = alike.filter((one) => isSame(one, { tier: t, ...question }, tier.devices)).length;
-      return { media: tier.media, ...question, devices: tier.devices, figures, alike: alike.length };
+      const kind = question.operation === "load" ? "read" : "write";
+      const own = isPathWord(tier.media);
+      const validated = residuals[tier.media]?.[kind]?.validated?.includes(accessOf(question)) === true;
+      return {
+        media: tier.media,
+        ...question,
+        devices: tier.devices,
+        figures,
+        alike: alike.length,
+        ...(own ? {} : { validated }),
+      };
     }),
   );
   return asked.filter((one) => one !== undefined).sort((a, b) => a.figures - b.figures || a.alike - b.alike);
+}
+
+/** Whether a question's access is validated: `yes`, `not validated`, `measured` of a medium by path; `not told` in older records. */
+export function validatedText({ media, validated }: AskedQuestion): string {
+  if (isPathWord(media)) return "measured";
+  return validated === undefined ? "not told" : validated ? "yes" : "not validated";
 }
 
 /** How a question's accesses are done: `load, asked ahead`. */

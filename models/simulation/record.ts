@@ -127,6 +127,11 @@ export interface AskedQuestion {
   readonly figures: number;
   /** Figures of that operation, order, fence and hops at any size, threads and prefetchers, asked ahead or not. */
   readonly alike: number;
+  /**
+   * Whether the medium's family is validated for bandwidths of this operation and fence (docs/accuracy.md); absent of a
+   * medium by path, which was measured, and in older records.
+   */
+  readonly validated?: boolean;
 }
 
 /** One case. */

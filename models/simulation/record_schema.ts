@@ -123,6 +123,7 @@ export const question: v.GenericSchema = object({
   fenced: flag,
   figures: count,
   alike: count,
+  validated: maybe(flag),
 });
 
 const TASK = "expected a task: kind, actor, start and end";

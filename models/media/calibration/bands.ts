@@ -52,6 +52,8 @@ export interface KindResiduals {
   readonly accesses: readonly string[];
   /** Bands of their own for those accesses that have figures enough. */
   readonly byAccess?: Readonly<Record<string, AccessResiduals>>;
+  /** Those accesses that the medium's family is validated for; absent: none. */
+  readonly validated?: readonly string[];
   /** Sizes of an access, bytes. */
   readonly bytes: Range;
   /** Threads. */

@@ -43,6 +43,8 @@ export interface ErrorSummary {
 export interface FamilyValidation {
   /** Name of the model that extends none. */
   readonly name: string;
+  /** Its media. */
+  readonly media: readonly string[];
   /** Numbers that are fitted. */
   readonly free: number;
   /** Figures compared. */
@@ -68,6 +70,8 @@ export interface ForetoldKind {
   /** Mean and 90th percentile of their absolute errors. */
   readonly mean: number;
   readonly p90: number;
+  /** Why the family is not validated for it; undefined of what it is validated for. */
+  readonly why?: string;
 }
 
 /** Bars of a family that is called validated: fewest figures foretold, mean and 90th percentile of their errors. */
@@ -76,6 +80,42 @@ export const VALIDATED: { readonly predicted: number; readonly mean: number; rea
   mean: 0.1,
   p90: 0.25,
 };
+
+/** Why errors of curves left out are too many; undefined where they are not. */
+function tooFar(average: number, p90: number): string | undefined {
+  return average > VALIDATED.mean || p90 > VALIDATED.p90
+    ? "errors of curves left out above 10 % on average, or above 25 % for more than a tenth"
+    : undefined;
+}
+
+/** What a family says of one kind of figure and one access. */
+function foretoldKind(kind: FigureKind, access: string, errors: readonly number[], family?: string): ForetoldKind {
+  const summary = { predicted: errors.length, mean: mean(errors), p90: quantile(errors, 0.9) };
+  const why = family !== undefined ? "its family is not" : tooFar(summary.mean, summary.p90) ??
+    (errors.length < VALIDATED.predicted ? `fewer than ${VALIDATED.predicted} figures foretold` : undefined);
+  return { kind, access, ...summary, ...(why === undefined ? {} : { why }) };
+}
+
+/** The residuals with the accesses that each medium's family is validated for. */
+function withValidated(residuals: Residuals, families: readonly FamilyValidation[]): Residuals {
+  return Object.fromEntries(
+    Object.entries(residuals).map(([medium, kinds]) => {
+      const family = families.find(({ media }) => media.includes(medium));
+      const good = (family?.kinds ?? []).filter(({ why }) => why === undefined);
+      return [
+        medium,
+        Object.fromEntries(
+          Object.entries(kinds).map(([kind, known]) => {
+            const validated = known.accesses.filter((one) =>
+              good.some(({ kind: k, access }) => k === kind && access === one)
+            );
+            return [kind, validated.length === 0 ? known : { ...known, validated }];
+          }),
+        ),
+      ];
+    }),
+  );
+}
 
 /** Families against their left-out curves. */
 async function familyValidations(
@@ -94,22 +134,19 @@ async function familyValidations(
       ? `${found.length} of ${own.length} figures can be foretold, fewer than ${VALIDATED.predicted}`
       : found.length < 2 * free.length
       ? `${found.length} figures foretold, ${free.length} numbers fitted: fewer than two for one`
-      : average > VALIDATED.mean || p90 > VALIDATED.p90
-      ? "errors of curves left out above 10 % on average, or above 25 % for more than a tenth"
-      : undefined;
+      : tooFar(average, p90);
     return {
       name,
+      media: targets.map(({ media }) => media.name),
       free: free.length,
       points: own.length,
       predicted: found.length,
       mean: average,
       p90,
       ...(why === undefined ? {} : { why }),
-      kinds: [...Map.groupBy(foretold, ({ kind, access }) => `${kind}/${access}`).values()].flatMap((of) => {
-        const errors = of.map(({ error }) => error);
-        const summary = { predicted: of.length, mean: mean(errors), p90: quantile(errors, 0.9) };
-        return of.slice(0, 1).map(({ kind, access }) => ({ kind, access, ...summary }));
-      }),
+      kinds: [...Map.groupBy(foretold, ({ kind, access }) => `${kind}/${access}`).values()].flatMap((of) =>
+        of.slice(0, 1).map(({ kind, access }) => foretoldKind(kind, access, of.map(({ error }) => error), why))
+      ),
     };
   });
 }
@@ -226,12 +263,13 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
   const comparisons = await compare(points);
   const without = leftOut ?? await loadLeftOut(), classes = await mediaClasses();
   const byMedium = [...Map.groupBy(comparisons, (c) => c.medium)].sort(([a], [b]) => a < b ? -1 : 1);
-  const residuals = residualsOf(comparisons, without, classes);
+  const judged = await familyValidations(points, without);
+  const residuals = withValidated(residualsOf(comparisons, without, classes), judged);
   const o13 = comparisons.filter((c) => /^MESS-(EPEEC4|MN5ACC)-R\d+-BW/.test(c.id) && belowNinety(c, comparisons));
   return {
     comparisons,
     media: byMedium.map(([name, of]) => summarize(name, of)),
-    families: await familyValidations(points, without),
+    families: judged,
     kinds: byMedium.flatMap(([name, of]) =>
       [...Map.groupBy(of, (c) => c.kind)].map(([kind, own]) => ({ ...summarize(name, own), kind }))
     ),

@@ -3,7 +3,8 @@
 import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import type { SimulatedQuestion } from "../../../ffi/simulate.ts";
-import { askedQuestions } from "../../../models/simulation/questions.ts";
+import { askedQuestions, validatedText } from "../../../models/simulation/questions.ts";
+import type { AskedQuestion } from "../../../models/simulation/record.ts";
 import { resolveTier } from "../../../models/simulation/resolve.ts";
 import { runSimulation } from "../../../models/simulation/run.ts";
 import { summariseSimulation } from "../../../reports/simulation/summary.ts";
@@ -23,8 +24,8 @@ const QUESTION: SimulatedQuestion = {
   fenced: false,
 };
 
-async function ask(question: Partial<SimulatedQuestion>): Promise<{ figures: number; alike: number }> {
-  const tier = resolveTier({ media: "optane-100-6x256" }, "fsdax", 0, 1);
+async function ask(question: Partial<SimulatedQuestion>, media = "optane-100-6x256"): Promise<AskedQuestion> {
+  const tier = resolveTier({ media }, "fsdax", 0, 1);
   const [asked] = await askedQuestions([{ ...QUESTION, ...question }], [tier]);
   assert(asked !== undefined);
   return asked;
@@ -41,6 +42,39 @@ Deno.test("a question is backed by figures of its operation, size, threads and p
   assertEquals((await ask({ threads: 1000 })).alike, plain.alike);
   assertEquals(await ask({ fenced: true }).then(({ alike }) => alike), 0);
   assert((await ask({ operation: "nt-store" })).alike !== plain.alike);
+});
+
+Deno.test("a question says whether its medium is validated for its operation, as docs/accuracy.md does", async () => {
+  const page = await Deno.readTextFile(new URL("../../../docs/accuracy.md", import.meta.url));
+  const onPage = (family: string, kind: string, access: string): string | undefined =>
+    page.split("\n").map((line) => line.split("|").map((cell) => cell.trim()))
+      .find(([, f, k, a]) => f === family && k === kind && a === access)?.at(7);
+  const words: string[] = [];
+  for (
+    const [media, family] of [["optane-100-6x256", "optane-100-1x256"], ["ddr4-2666-6ch", "ddr4-2666-6ch"]] as const
+  ) {
+    for (const operation of ["load", "nt-store", "cached-store", "flushed-store"] as const) {
+      for (const fenced of [false, true]) {
+        const kind = operation === "load" ? "read" : "write", access = fenced ? `${operation}, fenced` : operation;
+        const said = validatedText(await ask({ operation, fenced }, media));
+        const expected = onPage(family, kind, access) ?? "not validated";
+        assertEquals(
+          said,
+          expected === "yes" ? "yes" : "not validated",
+          `${media}, ${access}: the page has ${expected}`,
+        );
+        words.push(said);
+      }
+    }
+  }
+  assert(words.includes("yes") && words.includes("not validated"));
+  const flushed = await ask({ operation: "flushed-store" }, "ddr4-2666-6ch");
+  assertEquals([flushed.validated, flushed.alike > 0], [false, true]);
+  // A family with too few figures to be judged is validated for nothing.
+  assertEquals(validatedText(await ask({}, "hbm2e-xeon-max")), "not validated");
+  assertEquals(validatedText({ ...flushed, media: "./mine.jsonc" }), "measured");
+  const { validated: _, ...older } = flushed;
+  assertEquals(validatedText(older), "not told");
 });
 
 Deno.test("a run lists what its engine asked: every tier and direction, with the sizes and threads of the workload", async () => {
