@@ -249,7 +249,9 @@ for (const mpi of ["openmpi", "mpich"] as const) {
       const task = { trainer: { ...MODEL, data }, steps: 5, folder, storages: ["DRAM"], tells: true } as const;
       const { code, stdout, stderr } = await start(mpi, 2, { ...task, sizeOfRank1: 20_000 }).output();
       const told = new TextDecoder().decode(stderr);
-      assert(code !== 0 && stdout.length === 0 && told.includes("Rank 1 of 2: "), told);
+      // MPICH's launcher may say there that ranks were ended; a result would be a line of JSON.
+      const printed = new TextDecoder().decode(stdout);
+      assert(code !== 0 && !printed.includes("{") && told.includes("Rank 1 of 2: "), `${code}: ${printed}\n${told}`);
       assert(!told.includes("training"), told);
       assertEquals(processesWith(folder), []);
     });
