@@ -85,11 +85,13 @@ static void within_the_bound(uint32_t rounds) {
 /* ---- a slow rank ---- */
 
 #define BOUND 5u
-static uint32_t posts_of_slow;
+static _Atomic uint32_t posts_of_slow;
 
-/* Rank 1 has asked for its first step and got it: held until all steps are done that may be without it. */
+/* Rank 1 has asked for its first step and got it: held until all steps are done that may be without it. Rank 0 begins when
+ * rank 1 has its step. */
 static void hold_rank_1(void *context, uint32_t rank, bool posts) {
   memory_job *job = context;
+  while (rank == 0 && posts && posts_of_slow < 2 && !job->aborted) sched_yield();
   if (rank != 1 || !posts || ++posts_of_slow != 2) return;
   const uint64_t *done = &members[2].result.control[TS_CONTROL_DONE];
   for (uint64_t seen = 0; seen < BOUND && !job->aborted; seen = __atomic_load_n(done, __ATOMIC_RELAXED)) {
