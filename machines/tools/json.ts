@@ -160,7 +160,9 @@ export function listedObject<const T extends v.ObjectEntries>(
         if (Object.hasOwn(entries, key)) continue;
         const [name = "", owner] = key.split(":", 2);
         if (containers.includes(name) && (owner === undefined || OWNER.test(owner))) continue;
-        const near = names.find((one) => nearlyEqual(one, name) || nearlyEqual(one, key)) ??
+        // A damaged name may have a colon of its own.
+        const looks = [name, key, key.replace(/:[^:]*$/, "")];
+        const near = names.find((one) => looks.some((word) => nearlyEqual(one, word))) ??
           containers.find((one) => key.startsWith(one));
         if (near !== undefined) addIssue({ message: `has "${key}", which looks like a damaged "${near}"` });
         else if (!/^[a-z][a-z0-9_ ]*$/.test(name)) addIssue({ message: `has a name "${key}"` });

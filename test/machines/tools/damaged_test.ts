@@ -230,6 +230,14 @@ Deno.test("The output of one tool means nothing to the parser of another", () =>
   }
 });
 
+Deno.test("A name of a cxl listing that got a colon of its own makes the listing unknown", () => {
+  const [begun] = understood.filter(({ text }) => text.includes('"endpoints:port1"'));
+  assert(begun !== undefined);
+  for (const name of ["e:dpoints:port1", "endpoint::port1", ":ndpoints:port1"]) {
+    assertEquals(claimed(begun, begun.text.replace("endpoints:port1", name)), undefined, name);
+  }
+});
+
 Deno.test("A listing of cxl with an entry that lost its name is unknown, also where the entry holds lists", async () => {
   const file = new URL("../../fixtures/tools/6.1/cxl/cxl-list-BPEMDRTi-begun.txt", import.meta.url);
   const text = await Deno.readTextFile(file);
