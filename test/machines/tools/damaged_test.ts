@@ -86,6 +86,9 @@ function tokenAt(text: string, at: number): { from: number; to: number; isName: 
   return undefined;
 }
 
+/** The same damage each time: what is found by other seeds becomes a test of its own. */
+const SEED = 20261123;
+
 const anyByte = fc.integer({ min: 0, max: 255 }).map((byte) => String.fromCharCode(byte));
 
 Deno.test("One damaged character of a listing changes the value that it is part of, or makes all unknown", () => {
@@ -105,7 +108,7 @@ Deno.test("One damaged character of a listing changes the value that it is part 
       assert(changed.length <= 1, JSON.stringify(changed));
       for (const one of changed) assertEquals([String(one.was), String(one.is)], [String(was), String(is)]);
     }),
-    { numRuns: 6000 },
+    { numRuns: 6000, seed: SEED },
   );
 });
 
@@ -122,7 +125,7 @@ Deno.test("One damaged character of a table changes one value at most, or makes 
       // What is said is a value of the same kind: nothing disappears, and nothing appears.
       for (const { was, is } of changed) assertEquals(typeof is, typeof was);
     }),
-    { numRuns: 6000 },
+    { numRuns: 6000, seed: SEED },
   );
 });
 

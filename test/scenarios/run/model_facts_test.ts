@@ -14,8 +14,9 @@ Deno.test("modelLimit() is what the media model gives to rows of that size, read
     for (const [rowBytes, threads] of [[64, 1], [128, 2], [512, 16]] as const) {
       const { questions = [], ...limit } = await modelLimit(NAME, { type, rowBytes, threads });
       const how = { media: NAME, bytes: rowBytes, threads, depth: 1, devices: 1, hops: 0, prefetch: true, region: 0 };
-      for (const { figures, alike, ...question } of questions) {
+      for (const { figures, alike, validated, ...question } of questions) {
         const { operation } = question, ahead = operation !== "nt-store";
+        assertEquals(validated, operation !== "cached-store", operation);
         assertEquals(question, { ...how, operation, ahead, sequential: false, fenced: false });
         // The store asks ahead, which no published figure does: they are of plain loops, and alike at most.
         assert(alike > 20 && (ahead ? figures === 0 : figures <= alike), `${operation}: ${figures} and ${alike}`);
@@ -47,7 +48,7 @@ Deno.test("modelBands() are those of the residuals; none where nothing published
   const timed = Object.keys(known).filter((kind) => !["amplification", "percentile"].includes(kind));
   assertEquals(bands.filter(({ access }) => access === undefined).map(({ kind }) => kind).sort(), timed.sort());
   for (const { kind, access, ...band } of bands) {
-    const { readShare: _, hops: __, accesses: ___, beside: ____, byAccess, ...wanted } = known[kind];
+    const { readShare: _, hops: __, accesses: ___, beside: ____, validated: _____, byAccess, ...wanted } = known[kind];
     assertEquals<unknown>(band, access === undefined ? wanted : { ...wanted, ...byAccess[access] });
   }
   assert(bands.some(({ kind, access }) => kind === "write" && access === "nt-store"));
