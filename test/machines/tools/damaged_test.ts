@@ -86,9 +86,6 @@ function tokenAt(text: string, at: number): { from: number; to: number; isName: 
   return undefined;
 }
 
-/** The same damage each time: what is found by other seeds becomes a test of its own. */
-const SEED = 20261123;
-
 const anyByte = fc.integer({ min: 0, max: 255 }).map((byte) => String.fromCharCode(byte));
 
 Deno.test("One damaged character of a listing changes the value that it is part of, or makes all unknown", () => {
@@ -100,15 +97,18 @@ Deno.test("One damaged character of a listing changes the value that it is part 
       const value = claimed(output, text);
       if (value === undefined) return;
       const changed = differences(output.value, value);
-      const token = tokenAt(output.text, at);
-      if (token === undefined || token.isName) return assertEquals(changed, []);
+      const inside = tokenAt(output.text, at);
+      // A blank beside a number may become a digit of it.
+      const grown = inside ?? tokenAt(text, at);
+      const token = inside ?? (grown && tokenAt(output.text, grown.from === at ? at + 1 : at - 1));
+      if (grown === undefined || token === undefined || token.isName) return assertEquals(changed, []);
       // Numbers as they are printed: doubles do not hold all of them.
-      const [was, is] = [output.text, text].map((one) => one.slice(token.from, token.to).trim())
-        .map((one) => one.startsWith('"') ? JSON.parse(one) as string : one);
+      const [was, is] = [output.text.slice(token.from, token.to), text.slice(grown.from, grown.to)]
+        .map((one) => one.trim()).map((one) => one.startsWith('"') ? JSON.parse(one) as string : one);
       assert(changed.length <= 1, JSON.stringify(changed));
       for (const one of changed) assertEquals([String(one.was), String(one.is)], [String(was), String(is)]);
     }),
-    { numRuns: 6000, seed: SEED },
+    { numRuns: 6000 },
   );
 });
 
@@ -125,7 +125,7 @@ Deno.test("One damaged character of a table changes one value at most, or makes 
       // What is said is a value of the same kind: nothing disappears, and nothing appears.
       for (const { was, is } of changed) assertEquals(typeof is, typeof was);
     }),
-    { numRuns: 6000, seed: SEED },
+    { numRuns: 6000 },
   );
 });
 
