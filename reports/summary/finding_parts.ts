@@ -6,9 +6,14 @@
 
 import type { ConditionsRecord, Result, SampleRecord } from "../../scenarios/record.ts";
 import type { CaseSamples, Finding, Severity } from "./findings.ts";
+import type { NoiseFloor } from "./summary_types.ts";
 
 /** Finds what it is about, in no case, some, or the run as a whole. */
-export type Rule = (result: Result, cases: readonly CaseSamples[]) => readonly Finding[];
+export type Rule = (
+  result: Result,
+  cases: readonly CaseSamples[],
+  floors: readonly NoiseFloor[],
+) => readonly Finding[];
 
 /** A share in words: `9.1 %`. */
 export const percent = (share: number): string => `${(100 * share).toPrecision(2)} %`;

@@ -6,8 +6,7 @@
 
 import { median } from "../../base/statistics.ts";
 import { isDeterministic, type Result, type SampleRecord } from "../../scenarios/record.ts";
-import { groupSamples, identicalRows } from "./case_summary.ts";
-import { noiseFloors } from "./told.ts";
+import { identicalRows } from "./case_summary.ts";
 import { about, perCase, percent, type Rule } from "./finding_parts.ts";
 
 /** Steps of all processes that a 95 % and a 99 % quantile want: one beyond it at least. */
@@ -141,11 +140,11 @@ export const SAMPLE_RULES: readonly Rule[] = [
       advice: "take all rounds in one go, where slow changes of the machine meet every case alike",
     }];
   },
-  (result) =>
+  (_result, _cases, floors) =>
     about(
       "aa-differs",
       "open",
-      noiseFloors(result, groupSamples(result)).flatMap(({ repeated }) =>
+      floors.flatMap(({ repeated }) =>
         repeated?.ratio.test !== undefined && repeated.ratio.test.p < BY_CHANCE
           ? [[
             repeated.case,
@@ -157,8 +156,8 @@ export const SAMPLE_RULES: readonly Rule[] = [
       ),
       "something that the rounds do not even out acts on the samples; differences of that size are not real",
     ),
-  (result) => {
-    const [worst] = noiseFloors(result, groupSamples(result)).toSorted((a, b) => b.factor - a.factor);
+  (_result, _cases, floors) => {
+    const [worst] = floors.toSorted((a, b) => b.factor - a.factor);
     return worst === undefined || worst.factor <= COARSE ? [] : [{
       code: "coarse",
       severity: "note",

@@ -6,7 +6,10 @@
  */
 
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
+import { groupSamples } from "./case_summary.ts";
 import { RULES } from "./finding_rules.ts";
+import type { NoiseFloor } from "./summary_types.ts";
+import { noiseFloors } from "./told.ts";
 
 /**
  * What a finding does to the figures. `invalid`: they are not what they are called. `open`: they may be, and somebody has
@@ -43,6 +46,8 @@ export interface CaseSamples {
 /**
  * What speaks against the figures of a result, the worst first. Pure.
  *
+ * @param floors Noise floors of the result, where they are known already.
+ *
  * @example
  * ```ts ignore
  * import { findingsOf, gradeOf, readResult } from "../../mod.ts";
@@ -51,13 +56,16 @@ export interface CaseSamples {
  * console.log(gradeOf(findings), findings.map(({ code }) => code));
  * ```
  */
-export function findingsOf(result: Result): Finding[] {
+export function findingsOf(
+  result: Result,
+  floors: readonly NoiseFloor[] = noiseFloors(result, groupSamples(result)),
+): Finding[] {
   const cases = Map.groupBy(result.samples, (sample) => sample.case);
   const grouped = [...cases].flatMap(([name, [first, ...rest]]): CaseSamples[] =>
     first === undefined ? [] : [{ name, samples: [first, ...rest] }]
   );
   const order: readonly Severity[] = ["invalid", "open", "note"];
-  return RULES.flatMap((rule) => rule(result, grouped))
+  return RULES.flatMap((rule) => rule(result, grouped, floors))
     .sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
 }
 

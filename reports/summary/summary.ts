@@ -58,7 +58,7 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
   const { cases: priced, pricing } = priceCases(unpriced, scenario, book);
   const floors = noiseFloors(result, groups);
   const { cases, ablation: worth } = judged(priced, ablation(result, groups, priced), floors);
-  const findings = findingsOf(result);
+  const findings = findingsOf(result, floors);
   const facts = {
     scenario,
     started: result.run.started,
