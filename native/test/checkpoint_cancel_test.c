@@ -1,9 +1,8 @@
 /* Every call that is long, cancelled at each operation of its disk: what was there stays whole and no file more is left, or the
  * call had come to its end. Progress only rises, and ends where it said it would. */
 #include "base/control.h"
-#include "check.h"
 #include "checkpoint/tend.h"
-#include "config.h"
+#include "test/checkpoint_calls.h"
 #include "store/store.h"
 #include "test/crash/disk.h"
 
@@ -129,13 +128,7 @@ static uint64_t digest(ts_store *store) {
 }
 
 static int32_t write_checkpoint(ts_store *store, const char *how, uint64_t *control) {
-  ts_checkpoint *c = NULL;
-  ts_config *config = CONFIG("path", PATH, "kind", how);
-  int32_t status = ts_checkpoint_begin(store, config, &c, WORDS);
-  ts_config_free(config);
-  if (status == TS_OK) status = ts_checkpoint_write(c, control, WORDS);
-  ts_checkpoint_close(c);
-  return status;
+  return write_checkpoint_to(store, PATH, how, control, WORDS);
 }
 
 static int32_t restore(ts_store *store, uint64_t *control) {

@@ -5,6 +5,7 @@
  * Then OpenEmbedding's defects D1 to D3 by name, and what is refused.
  *
  * A failure prints its seed; the program runs that one alone when given it. TIERSTORE_ROUNDS in the environment: how many. */
+#include "test/checkpoint_calls.h"
 #include "test/foreign_threads.h"
 #include "test/changing_store.h"
 #include "test/store_snapshot.h"
@@ -23,13 +24,7 @@ static void remove_chain(void) {
 }
 
 static int32_t write_checkpoint(ts_store *store, const char *kind, uint64_t *control) {
-  ts_checkpoint *c = NULL;
-  ts_config *config = CONFIG("path", chain, "kind", kind);
-  int32_t status = ts_checkpoint_begin(store, config, &c, ERR);
-  ts_config_free(config);
-  if (status == TS_OK) status = ts_checkpoint_write(c, control, ERR);
-  CHECK(ts_checkpoint_close(c) == TS_OK);
-  return status;
+  return write_checkpoint_to(store, chain, kind, control, ERR);
 }
 
 static int32_t restore(ts_store *store, uint32_t number) {

@@ -1,6 +1,7 @@
 /* A device that refuses a call in the middle of what a store does beside lookups and updates: keys that wait for admission, rows
  * that expire, an index that grows, checkpoints, restores, restore points. Every call of OpenCL in turn is refused, for every n
  * that there is. Each time there is one error or none, and what is there afterwards is what a store in DRAM has that met none. */
+#include "test/checkpoint_calls.h"
 #include "test/refusing_device.h"
 
 #include <sys/stat.h>
@@ -109,15 +110,7 @@ static void remove_chain(const char *chain) {
   CHECK(system(command) == 0);
 }
 
-static int32_t write_checkpoint(ts_store *store, const char *chain) {
-  ts_checkpoint *c = NULL;
-  ts_config *config = CONFIG("path", chain, "kind", "full");
-  int32_t status = ts_checkpoint_begin(store, config, &c, ERR);
-  ts_config_free(config);
-  if (status == TS_OK) status = ts_checkpoint_write(c, NULL, ERR);
-  ts_checkpoint_close(c);
-  return status;
-}
+static int32_t write_checkpoint(ts_store *store, const char *chain) { return write_checkpoint_to(store, chain, "full", NULL, ERR); }
 
 static int32_t restore(ts_store *store, const char *chain) {
   ts_config *config = CONFIG("path", chain);
