@@ -158,6 +158,8 @@ export {
   type ResolvedSyntheticData,
   type ResolvedTable,
   type ResolvedWorkload,
+  type RowOptimizers,
+  type RowwiseAdagradParameters,
   type Scenario,
   type SgdParameters,
   type Size,
@@ -380,7 +382,6 @@ export type {
   ResolvedTable as ResolvedSimulatedTable,
   ResolvedTier,
   SimulatedConfiguration,
-  SimulatedOptimizer,
   SimulatedPolicy,
   SimulatedProfile,
   SimulatedTable,
@@ -393,7 +394,7 @@ export type {
 } from "./models/simulation/simulation.ts";
 export { type DocumentName, documentSchema, writeDocumentSchemas } from "./scenarios/schemas.ts";
 export * from "./reports/report.ts";
-export type { RowOptimizer } from "./models/workloads/row_bytes.ts";
+export { type RowOptimizer, TABLE_OPTIMIZERS, type TableOptimizer } from "./models/workloads/row_bytes.ts";
 export type { DocumentOptions, DocumentSource, LimitOptions } from "./base/document.ts";
 export { type MediaModelsValidated, validateMediaModels } from "./models/validation/validate_models.ts";
 export type { ErrorSummary } from "./models/media/calibration/validate.ts";
@@ -441,7 +442,6 @@ export type {
   PlanFile,
   PlanFileMachine,
   PlanFileTable,
-  PlanOptimizer,
   ResolvedMachine as ResolvedPlanMachine,
   ResolvedPlanFile,
   ResolvedPlanTable,

@@ -18,7 +18,9 @@ import {
   type PriceBook,
   pricesAsOf,
   readUserText,
+  TABLE_OPTIMIZERS,
   tableOfRows,
+  type TableOptimizer,
   tablesOfFile,
   VERSION,
   withMedium,
@@ -242,12 +244,10 @@ function isPath(word: string): boolean {
   return /[/\\]|\.jsonc?$/.test(word);
 }
 
-const OPTIMIZERS = ["none", "sgd", "adagrad", "adagradDecay", "adam", "adamAsync", "adamW", "ftrl"] as const;
-
-function optimizerOf(text: string): typeof OPTIMIZERS[number] {
-  const found = OPTIMIZERS.find((one) => one === text);
+function optimizerOf(text: string): TableOptimizer {
+  const found = TABLE_OPTIMIZERS.find((one) => one === text);
   if (found !== undefined) return found;
-  throw new UsageError(`Cannot use the optimizer "${text}": expected ${OPTIMIZERS.join(", ")}`);
+  throw new UsageError(`Cannot use the optimizer "${text}": expected ${TABLE_OPTIMIZERS.join(", ")}`);
 }
 
 /** Providers of the user's own rows: whoever gives prices of machines means them to be tried. */

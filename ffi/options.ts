@@ -183,6 +183,7 @@ export type OptimizerOptions =
   | "adamAsync"
   | "adamW"
   | "ftrl"
+  | "rowwiseAdagrad"
   | {
     /** Gradient descent. `learningRate` is 0.01 if absent. */
     readonly sgd: { readonly learningRate?: number };
@@ -221,6 +222,18 @@ export type OptimizerOptions =
   | {
     /** Adam, and each step takes `weightDecay` (0.0001 if absent) of a weight off, whatever the learning rate. */
     readonly adamW: AdamOptions & { readonly weightDecay?: number };
+  }
+  | {
+    /**
+     * Adagrad with one state a row, the sum of the means of its squared gradients: FBGEMM's `EXACT_ROWWISE_ADAGRAD`, TorchRec's
+     * default. `learningRate` is 0.01, `initialAccumulator` (0 or more) 0 and `epsilon`, which is added to the sum's root, 1e-8
+     * if absent.
+     */
+    readonly rowwiseAdagrad: {
+      readonly learningRate?: number;
+      readonly initialAccumulator?: number;
+      readonly epsilon?: number;
+    };
   }
   | {
     /**
@@ -529,6 +542,12 @@ const OPTIMIZERS = {
     optimizer: "adamw",
     ...adamWords(options),
     weight_decay: weightDecay,
+  }),
+  rowwiseAdagrad: ({ learningRate, initialAccumulator, epsilon }) => ({
+    optimizer: "rowwise-adagrad",
+    learning_rate: learningRate,
+    initial_accumulator: initialAccumulator,
+    epsilon,
   }),
   ftrl: ({ learningRate, l1, l2, l2Shrinkage, initialAccumulator, form }) => ({
     optimizer: form === "row-norm" ? "ftrl-row-norm" : "ftrl",

@@ -124,7 +124,7 @@ export class Table {
    *
    * @param keys Any keys.
    * @param options `slot` 0 (default) reads weights, 1 and more the optimizer's slots: Adagrad has its
-   * accumulator, FTRL n and then z.
+   * accumulator, FTRL n and then z, row-wise Adagrad its one sum in each place.
    * @returns The rows, and which keys have one.
    */
   find(keys: Keys, options: { readonly slot?: number } = {}): FoundRows {

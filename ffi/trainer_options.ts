@@ -22,8 +22,8 @@ import {
 export type TrainerModel = "wdl" | "dlrm" | "deepfm";
 /** Update rules of embeddings and dense layers, by DeepRec's names. */
 export type DeepOptimizer = "sgd" | "adagrad" | "adagrad-decay" | "adam" | "adam-async" | "adamw";
-/** Update rules of embeddings: those, and FTRL. */
-export type EmbeddingOptimizer = DeepOptimizer | "ftrl";
+/** Update rules of embeddings: those, FTRL, and Adagrad with one state a row. */
+export type EmbeddingOptimizer = DeepOptimizer | "ftrl" | "rowwise-adagrad";
 /** What is done ahead of a step: see {@linkcode TrainerOptions.stageWhat}. */
 export type StageWhat = "input" | "lookup" | "auto";
 /** How a step's tasks are run: see {@linkcode TrainerOptions.executor}. */
@@ -120,6 +120,10 @@ export interface TrainerOptions {
   readonly embeddingL2?: number;
   /** The same: strength of the L2 shrinkage of FTRL-V2 (0). */
   readonly embeddingL2Shrinkage?: number;
+  /** `embeddingOptimizer` `"rowwise-adagrad"`: first value of a row's sum of means of squared gradients, 0 or more (0). */
+  readonly embeddingInitialAccumulator?: number;
+  /** The same: what is added to the sum's root, above 0 (1e-8). */
+  readonly embeddingEpsilon?: number;
   /** Optimizer of the linear part (`"ftrl"`, the only one). */
   readonly wideOptimizer?: "ftrl";
   /** Learning rate of the wide part's FTRL (0.02, for sums that begin near 0; DeepRec's is 0.2). */
@@ -261,6 +265,8 @@ const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<
   embeddingL1: true,
   embeddingL2: true,
   embeddingL2Shrinkage: true,
+  embeddingInitialAccumulator: true,
+  embeddingEpsilon: true,
   wideOptimizer: true,
   wideLearningRate: (rate = DEFAULTS.wideLearningRate) => nativeOptions({ wide_learning_rate: rate }),
   wideInitialAccumulator: (first = DEFAULTS.initialAccumulator) => nativeOptions({ wide_initial_accumulator: first }),

@@ -20,6 +20,7 @@ import {
   type ResolvedOptimizers,
   type ResolvedPartOptimizer,
   type ResolvedTable,
+  type RowOptimizers,
   type WrittenTable,
 } from "../models/workloads/training.ts";
 
@@ -55,7 +56,7 @@ function adam(given: Parameters): { learningRate: number; beta1: number; beta2: 
 }
 
 /** Name of an optimizer of embeddings. */
-type RuleName = PartOptimizerName | "ftrl";
+type RuleName = PartOptimizerName | keyof RowOptimizers;
 
 /** Name and parameters of an optimizer as written. */
 export function partOf(written: EmbeddingOptimizer): { readonly name: RuleName; readonly parameters: Parameters } {
@@ -73,8 +74,13 @@ function resolvePart(written: PartOptimizer): ResolvedPartOptimizer {
 function resolveEmbedding(written: EmbeddingOptimizer, shared: Parameters): ResolvedEmbeddingOptimizer {
   const { name, parameters } = partOf(written);
   const given = { ...shared, ...parameters };
-  if (name !== "ftrl") return { [name]: FILL[name](given) } as ResolvedPartOptimizer;
-  return { ftrl: { ...adagrad(given), l1: given["l1"] ?? 0, l2: given["l2"] ?? 0 } };
+  if (name === "ftrl") return { ftrl: { ...adagrad(given), l1: given["l1"] ?? 0, l2: given["l2"] ?? 0 } };
+  if (name !== "rowwiseAdagrad") return { [name]: FILL[name](given) } as ResolvedPartOptimizer;
+  // Its sum is of other things than the dense layers' numbers, so they are not taken.
+  const { initialAccumulator = 0, epsilon = DEFAULTS.epsilon } = parameters;
+  return {
+    rowwiseAdagrad: { learningRate: given["learningRate"] ?? DEFAULTS.learningRate, initialAccumulator, epsilon },
+  };
 }
 
 /** The optimizers of the parts that a model has. */

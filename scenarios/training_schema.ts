@@ -106,15 +106,27 @@ export const partOptimizer: v.GenericSchema<PartOptimizer> = oneOf(
   },
 );
 
-const EMBEDDING_OPTIMIZERS = [...PART_OPTIMIZERS, "ftrl"] as const;
+const EMBEDDING_OPTIMIZERS = [...PART_OPTIMIZERS, "ftrl", "rowwiseAdagrad"] as const;
 
-/** Of embeddings: also FTRL. */
+/** Of embeddings: also FTRL and row-wise Adagrad. */
 export const embeddingOptimizer: v.GenericSchema<EmbeddingOptimizer> = oneOf(
   [
     v.picklist(EMBEDDING_OPTIMIZERS),
     ...withParameters,
     v.strictObject({
       ftrl: described(v.strictObject(ftrlParameters), "FTRL-proximal, per weight. Default learning rate 0.01."),
+    }),
+    v.strictObject({
+      rowwiseAdagrad: described(
+        v.strictObject({
+          learningRate,
+          initialAccumulator: v.exactOptional(
+            real("First value of a row's sum of the means of squared gradients. Default 0.", 0, 1e6),
+          ),
+          epsilon: v.exactOptional(real("Added to the root of that sum, above 0. Default 1e-8.", 1e-30, 1)),
+        }),
+        "Adagrad with one state a row, TorchRec's default; its parameters are its own. Default learning rate 0.01.",
+      ),
     }),
   ],
   (input) => {

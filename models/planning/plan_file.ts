@@ -13,13 +13,8 @@ import * as v from "../../base/valibot.ts";
 import type { MachineCost } from "../costs/machine_cost.ts";
 import { machineCostSchema } from "../costs/machine_cost_schema.ts";
 import { type Target, targetSchema } from "../simulation/target.ts";
-import { type RowOptimizer, RULES } from "../workloads/row_bytes.ts";
+import { TABLE_OPTIMIZERS, type TableOptimizer } from "../workloads/row_bytes.ts";
 import { listedTables, namedTables, tablesSchema, type WrittenTables } from "../workloads/table_forms.ts";
-
-/** What updates a table of a plan; `none` is a table that is served only. */
-export type PlanOptimizer = RowOptimizer | "none";
-
-const OPTIMIZERS = ["none", ...Object.keys(RULES)] as PlanOptimizer[];
 
 /** A table as a plan file writes it. */
 export interface PlanFileTable {
@@ -30,7 +25,7 @@ export interface PlanFileTable {
   /** Type of the weights; `"f32"`, as simulations have it, is `"fp32"`. Default "fp32". */
   dtype?: "fp32" | "f32" | "bf16";
   /** What updates it. Default "adagrad". */
-  optimizer?: PlanOptimizer;
+  optimizer?: TableOptimizer;
   /** How often rows are used: a named profile, the path of one, or the parameters of (rank + q)^-s. */
   profile: string | { s: number; q?: number };
   /** Lookups of it a sample. Default 1. */
@@ -223,7 +218,7 @@ const tableFields = {
     ),
   ),
   optimizer: v.exactOptional(described(
-    v.picklist(OPTIMIZERS),
+    v.picklist(TABLE_OPTIMIZERS),
     'What updates it, which says the slots beside the weights; "none": served only. Default "adagrad".',
   )),
   profile: described(

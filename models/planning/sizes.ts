@@ -6,8 +6,8 @@
 
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { type LimitOptions, PAST_LIMIT } from "../../base/document.ts";
-import { rowBytes } from "../workloads/row_bytes.ts";
-import type { PlanOptimizer, ResolvedPlanFile } from "./plan_file.ts";
+import { rowBytes, type TableOptimizer } from "../workloads/row_bytes.ts";
+import type { ResolvedPlanFile } from "./plan_file.ts";
 
 /** Bytes of one table, by purpose, as {@linkcode EmbeddingStore.memory} counts them. */
 export interface MeasuredSize {
@@ -82,7 +82,7 @@ export function measureSizes(file: ResolvedPlanFile, { limit = true }: LimitOpti
   });
 }
 
-function ruleOf(optimizer: PlanOptimizer): Exclude<PlanOptimizer, "none"> {
+function ruleOf(optimizer: TableOptimizer): Exclude<TableOptimizer, "none"> {
   return optimizer === "none" ? "sgd" : optimizer;
 }
 

@@ -28,9 +28,9 @@ function valueBytes(table: ResolvedTable): number {
   return table.dim * WEIGHT[table.dtype];
 }
 
-/** Bytes of a row that move with it: weights and states. */
+/** Bytes of a row that move with it: weights and states, single numbers of 32 bits included. */
 export function rowBytes(table: ResolvedTable): number {
-  return valueBytes(table) * (1 + table.slots);
+  return valueBytes(table) * (1 + table.slots) + 4 * table.scalars;
 }
 
 /** Bytes that a row takes in a tier. */

@@ -36,10 +36,11 @@ const BELOW: Readonly<Record<Mode, { readonly store: "cached" | "nt"; readonly r
 /** Reads of one call that SSDHASH keeps on their way. */
 const SSD_DEPTH = 128;
 
-/** Optimizer states of a row, each as wide as the weights. */
-function slotsOf({ optimizer, slots = 1 }: Pick<SimulatedTable, "optimizer" | "slots">): number {
-  if (optimizer === undefined) return slots;
-  return optimizer === "none" ? 0 : RULES[optimizer].vectors;
+/** Optimizer states of a row: those as wide as the weights, and single numbers. */
+function statesOf({ optimizer, slots = 1, scalars = 0 }: SimulatedTable): Pick<ResolvedTable, "slots" | "scalars"> {
+  if (optimizer === undefined) return { slots, scalars };
+  if (optimizer === "none") return { slots: 0, scalars: 0 };
+  return { slots: RULES[optimizer].vectors, scalars: RULES[optimizer].scalars };
 }
 
 function resolveTable(table: SimulatedTable): ResolvedTable {
@@ -51,7 +52,7 @@ function resolveTable(table: SimulatedTable): ResolvedTable {
     rows: table.rows,
     dim: table.dim,
     dtype: table.dtype === "bf16" ? "bf16" : "f32",
-    slots: slotsOf(table),
+    ...statesOf(table),
     overhead: table.overhead ?? 16,
     lookups: table.lookups ?? 1,
     law,

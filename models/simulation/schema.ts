@@ -10,6 +10,7 @@ import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import { described, flag, real, whole } from "../../base/schema_parts.ts";
 import { SIZE_PATTERN } from "../../base/units.ts";
 import * as v from "../../base/valibot.ts";
+import { TABLE_OPTIMIZERS } from "../workloads/row_bytes.ts";
 import { tablesSchema } from "../workloads/table_forms.ts";
 import { targetSchema } from "./target.ts";
 import {
@@ -17,7 +18,6 @@ import {
   METRICS,
   MODES,
   RANGED_FIELDS,
-  SIMULATED_OPTIMIZERS,
   SIMULATED_POLICIES,
   type WrittenSimulation,
 } from "./simulation.ts";
@@ -75,9 +75,12 @@ const tableFields = {
     described(v.picklist(["f32", "fp32", "bf16"]), 'Type of the weights; "fp32" is "f32". Default "f32".'),
   ),
   slots: optional(whole("Optimizer states as wide as the weights: 1 for Adagrad, 2 for Adam. Default 1.", 0, 8)),
+  scalars: optional(
+    whole("Single 32-bit numbers of an optimizer beside them: 1 for row-wise Adagrad. Default 0.", 0, 8),
+  ),
   optimizer: optional(described(
-    v.picklist(SIMULATED_OPTIMIZERS),
-    "What updates the rows, as in plans: says how many slots there are, and wins over them.",
+    v.picklist(TABLE_OPTIMIZERS),
+    "What updates the rows, as in plans: says how many slots and scalars there are, and wins over them.",
   )),
   overhead: optional(
     whole("Bytes of a row in the first tier beside weights and states: key, links, index. Default 16.", 0, 4096),

@@ -9,6 +9,7 @@ import type { Size } from "../../base/bytes.ts";
 import type { MachineCost } from "../costs/machine_cost.ts";
 import type { Target } from "./target.ts";
 import type { MatrixPoint, MatrixValue } from "../../base/matrix.ts";
+import type { TableOptimizer } from "../workloads/row_bytes.ts";
 import type { WrittenTables } from "../workloads/table_forms.ts";
 
 /** A duration such as `"150 s"`, `"20 ms"`, `"90 ns"`; a number is seconds. */
@@ -39,19 +40,6 @@ export interface LawOrigin {
 /** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */
 export type SimulatedProfile = string | { readonly name: string; readonly table?: string };
 
-/** An optimizer whose rows have vectors alone beside the weights; `none`: rows are served. */
-export type SimulatedOptimizer = "none" | "sgd" | "adagrad" | "adam" | "adamAsync" | "adamW" | "ftrl";
-/** Every {@linkcode SimulatedOptimizer}. */
-export const SIMULATED_OPTIMIZERS: readonly SimulatedOptimizer[] = [
-  "none",
-  "sgd",
-  "adagrad",
-  "adam",
-  "adamAsync",
-  "adamW",
-  "ftrl",
-];
-
 /** Tables of a workload that are alike. */
 export interface SimulatedTable {
   /** Names the table in the report; tables of one `count` share it. */
@@ -66,8 +54,10 @@ export interface SimulatedTable {
   readonly dtype?: "f32" | "fp32" | "bf16";
   /** Optimizer states, each as wide as the weights: 1 for Adagrad, 2 for Adam. Default 1. */
   readonly slots?: number;
-  /** What updates the rows, as plans have it; it says how many `slots` there are, and wins over them. */
-  readonly optimizer?: SimulatedOptimizer;
+  /** Single 32-bit numbers of an optimizer beside them: 1 for row-wise Adagrad. Default 0. */
+  readonly scalars?: number;
+  /** What updates the rows, as plans have it; it says how many `slots` and `scalars` there are, and wins over them. */
+  readonly optimizer?: TableOptimizer;
   /** Bytes that a row takes beside its weights and states: key, version, list pointers. Default 16. */
   readonly overhead?: number;
   /** Keys a sample has for this table, on average. Default 1. */

@@ -4,7 +4,15 @@ import type { EmbeddingOptimizer } from "../../ffi/trainer_options.ts";
 const PADDING = 16;
 
 /** What updates the rows of a table. */
-export type RowOptimizer = "sgd" | "adagrad" | "adagradDecay" | "adam" | "adamAsync" | "adamW" | "ftrl";
+export type RowOptimizer =
+  | "sgd"
+  | "adagrad"
+  | "adagradDecay"
+  | "adam"
+  | "adamAsync"
+  | "adamW"
+  | "ftrl"
+  | "rowwiseAdagrad";
 
 /** What an optimizer is to the trainer and to a row. */
 interface Rule {
@@ -25,7 +33,13 @@ export const RULES: Readonly<Record<RowOptimizer, Rule>> = {
   adamAsync: { trainer: "adam-async", vectors: 2, scalars: 0 },
   adamW: { trainer: "adamw", vectors: 2, scalars: 0 },
   ftrl: { trainer: "ftrl", vectors: 2, scalars: 0 },
+  rowwiseAdagrad: { trainer: "rowwise-adagrad", vectors: 0, scalars: 1 },
 };
+
+/** What updates the rows of a table of a plan or a simulation; `none`: they are served only. */
+export type TableOptimizer = RowOptimizer | "none";
+/** Every {@linkcode TableOptimizer}. */
+export const TABLE_OPTIMIZERS: readonly TableOptimizer[] = ["none", ...Object.keys(RULES) as RowOptimizer[]];
 
 /**
  * Bytes of one embedding row: weights and fp32 optimizer slots, each padded to 16 bytes.

@@ -123,11 +123,34 @@ export type PartOptimizer =
   | PartOptimizerName
   | { [Name in PartOptimizerName]: { [Key in Name]: PartOptimizers[Name] } }[PartOptimizerName];
 
-/** An optimizer of the embeddings as written: one of those, or FTRL. */
-export type EmbeddingOptimizer = PartOptimizer | "ftrl" | { ftrl: FtrlParameters };
+/** Parameters of Adagrad with one state a row. */
+export interface RowwiseAdagradParameters extends SgdParameters {
+  /** First value of a row's sum of the means of squared gradients, 0 or more. Default 0. */
+  initialAccumulator?: number;
+  /** Added to the root of that sum, above 0. Default 1e-8. */
+  epsilon?: number;
+}
+
+/** Optimizers that embeddings alone have. */
+export interface RowOptimizers {
+  /** FTRL-proximal, per weight. Default learning rate 0.01. */
+  ftrl: FtrlParameters;
+  /** Adagrad with one state a row. Default learning rate 0.01. */
+  rowwiseAdagrad: RowwiseAdagradParameters;
+}
+
+/** An optimizer of the embeddings as written: one of those of dense layers, or of rows alone. */
+export type EmbeddingOptimizer =
+  | PartOptimizer
+  | keyof RowOptimizers
+  | { [Name in keyof RowOptimizers]: { [Key in Name]: RowOptimizers[Name] } }[keyof RowOptimizers];
 
 /** The same with every parameter filled in. */
-export type ResolvedEmbeddingOptimizer = ResolvedPartOptimizer | { readonly ftrl: Readonly<Required<FtrlParameters>> };
+export type ResolvedEmbeddingOptimizer =
+  | ResolvedPartOptimizer
+  | {
+    [Name in keyof RowOptimizers]: { readonly [Key in Name]: Readonly<Required<RowOptimizers[Name]>> };
+  }[keyof RowOptimizers];
 
 /** An optimizer with every parameter filled in. */
 export type ResolvedPartOptimizer = {

@@ -157,8 +157,8 @@ TS_API int32_t ts_store_close(ts_store *store);
  *   name         text, unique in the store                                                       (required)
  *   dim          weights a row, 1..65536                                                         (default 16)
  *   dtype        fp32 | bf16: of the weights; slots are fp32; bf16 is rounded stochastically, seeded  (default fp32)
- *   optimizer    sgd | adagrad | adagrad-decay | adagrad-decay-v2 | adam | adam-async | adamw | ftrl | ftrl-row-norm;
- *                their options and defaults: native/optimizers/optimizer.h                      (default sgd)
+ *   optimizer    sgd | adagrad | adagrad-decay | adagrad-decay-v2 | adam | adam-async | adamw | ftrl | ftrl-row-norm |
+ *                rowwise-adagrad; their options and defaults: native/optimizers/optimizer.h                      (default sgd)
  *   learning_rate                                                                             (default 0.01)
  *   admission    none | counter | bloom: a key gets a row when it was looked up admission.frequency times before; until
  *                then lookups give admission.default_value and updates do nothing. counter counts exactly in the index;
@@ -199,7 +199,8 @@ TS_API int32_t ts_table_lookup(ts_store *store, uint32_t table, const int64_t *k
                                uint32_t err_cap);
 
 /* Read-only lookup: as above, but never inserts, moves or counts. found[i] is 1 or 0; absent rows are zeros.
- * `slot` 0 reads weights, 1.. the optimizer's slots (adagrad: accumulator; ftrl: n, then z). `found` may be NULL.
+ * `slot` 0 reads weights, 1.. the optimizer's slots (adagrad: accumulator; ftrl: n, then z; rowwise-adagrad: 1 is
+ * the row's one sum, in each place). `found` may be NULL.
  * Emulated media are not waited for. Errors: TS_EINVAL, TS_EIO, TS_EFORMAT. */
 TS_API int32_t ts_table_find(ts_store *store, uint32_t table, const int64_t *keys, uint64_t n, uint32_t slot, float *rows,
                              uint8_t *found, char *err, uint32_t err_cap);
@@ -498,9 +499,10 @@ TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, ui
  *   deep_beta1, deep_beta2, deep_epsilon   adam, adam_async, adamw                       (default 0.9, 0.999, 1e-8)
  *   deep_weight_decay                      adamw                                                  (default 1e-4)
  *   deep_decay_rate, deep_decay_step, deep_decay_baseline   adagrad_decay  (default 0.9, 100000, the first value of the sums)
- *   embedding_optimizer, embedding_learning_rate   for embeddings, where they differ, also ftrl; the other numbers are the deep
- *                       ones                                                      (default: deep_optimizer, deep_learning_rate)
+ *   embedding_optimizer, embedding_learning_rate   for embeddings, where they differ, also ftrl and rowwise_adagrad; the other
+ *                       numbers are the deep ones                                 (default: deep_optimizer, deep_learning_rate)
  *   embedding_l1, embedding_l2, embedding_l2_shrinkage   of embeddings with ftrl                           (default 0, 0, 0)
+ *   embedding_initial_accumulator, embedding_epsilon   of embeddings with rowwise_adagrad                  (default 0, 1e-8)
  *   wide_optimizer      ftrl                                                                      (default ftrl)
  *   wide_learning_rate, wide_l1, wide_l2   FTRL of the wide part                                  (default 0.2, 0, 0)
  *   deep_initial_accumulator, wide_initial_accumulator   first value of Adagrad's and FTRL's sums of squares, above 0;

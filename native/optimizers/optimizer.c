@@ -3,19 +3,19 @@
 
 const char *const ts_optimizer_names[TS_OPTIMIZERS + 1] = {
     "sgd",  "adagrad",    "ftrl",  "ftrl-row-norm", "adagrad-decay", "adagrad-decay-v2",
-    "adam", "adam-async", "adamw", NULL};
+    "adam", "adam-async", "adamw", "rowwise-adagrad", NULL};
 
 static bool is_adagrad_decay(ts_optimizer_kind kind) { return kind == TS_ADAGRAD_DECAY || kind == TS_ADAGRAD_DECAY_V2; }
 static bool is_adam(ts_optimizer_kind kind) { return kind == TS_ADAM || kind == TS_ADAM_ASYNC || kind == TS_ADAMW; }
 static bool is_ftrl(ts_optimizer_kind kind) { return kind == TS_FTRL || kind == TS_FTRL_ROW_NORM; }
 
 uint32_t ts_optimizer_slots(ts_optimizer_kind kind) {
-  if (kind == TS_SGD) return 1;
+  if (kind == TS_SGD || kind == TS_ROWWISE_ADAGRAD) return 1;
   return kind == TS_ADAGRAD || is_adagrad_decay(kind) ? 2 : 3;
 }
 
-/* uint32 scalars a row keeps: 1 for the decaying adagrads, else 0. */
-static uint32_t scalars_of(ts_optimizer_kind kind) { return is_adagrad_decay(kind) ? 1 : 0; }
+/* uint32 scalars a row keeps: 1 for the decaying adagrads, a count, and for the row-wise one, the bits of its sum; else 0. */
+static uint32_t scalars_of(ts_optimizer_kind kind) { return is_adagrad_decay(kind) || kind == TS_ROWWISE_ADAGRAD ? 1 : 0; }
 
 /* First value of slot s >= 1. */
 static float first_of(const ts_optimizer *o, uint32_t slot) {
@@ -30,6 +30,10 @@ int32_t ts_optimizer_read(ts_config_reader *r, const char *table, ts_optimizer *
   atomic_init(&out->learning_rate, rate);
   if (kind == TS_ADAGRAD || is_adagrad_decay(kind) || is_ftrl(kind))
     out->initial_accumulator = (float)ts_config_f64(r, "initial_accumulator", 0.1, 1e-30, 1e30);
+  if (kind == TS_ROWWISE_ADAGRAD) {
+    out->initial_accumulator = (float)ts_config_f64(r, "initial_accumulator", 0, 0, 1e30);
+    out->epsilon = (float)ts_config_f64(r, "epsilon", 1e-8, 1e-30, 1);
+  }
   if (is_adagrad_decay(kind)) {
     out->decay_step = ts_config_u64(r, "decay_step", 100000, 1, UINT64_C(1) << 62);
     out->decay_rate = (float)ts_config_f64(r, "decay_rate", 0.9, 0, 1);
@@ -62,6 +66,7 @@ static ts_optimizer_apply *kernel(const ts_optimizer *o, uint32_t level) {
     case TS_ADAM: return ts_adam_select(level);
     case TS_ADAM_ASYNC: return o->apply_sparse_rmsprop ? ts_adam_rmsprop_select(level) : ts_adam_select(level);
     case TS_ADAMW: return ts_adamw_select(level);
+    case TS_ROWWISE_ADAGRAD: return ts_rowwise_adagrad_select(level);
     default: return ts_sgd_select(level);
   }
 }
@@ -92,7 +97,20 @@ void ts_optimizer_start_row(const ts_optimizer *o, void *row, const float *weigh
     float *slot = ts_row_slot(l, row, s), first = first_of(o, s);
     for (uint32_t j = 0; j < l->dim; j++) slot[j] = first;
   }
+  if (o->kind == TS_ROWWISE_ADAGRAD) ts_row_set_scalar_float(l, row, 0, o->initial_accumulator);
   ts_row_set_version(l, row, TS_NO_VERSION);
+}
+
+uint32_t ts_optimizer_readable(const ts_optimizer *o) { return o->layout.slots + (o->kind == TS_ROWWISE_ADAGRAD); }
+
+void ts_optimizer_read_row(const ts_optimizer *o, const void *row, uint32_t slot, float *out) {
+  const ts_row_layout *l = &o->layout;
+  if (slot < l->slots) {
+    ts_row_read(l, row, slot, out);
+    return;
+  }
+  const float sum = ts_row_scalar_float(l, row, 0);
+  for (uint32_t j = 0; j < l->dim; j++) out[j] = sum;
 }
 
 /* beta^step. Exact scaling and IEEE arithmetic only, so equal on every machine; within 1e-13 of the true power. */

@@ -3,12 +3,13 @@
  * Options of a table, beside "optimizer" (ts_optimizer_read; an option that a rule does not have is refused):
  *   learning_rate        all rules; above 0 for ftrl and ftrl-row-norm, which divide by it          (default 0.01)
  *   initial_accumulator  adagrad, adagrad-decay, adagrad-decay-v2, ftrl, ftrl-row-norm: first value of the sum of
- *                        squared gradients, above 0                                                  (default 0.1)
+ *                        squared gradients, above 0                                                  (default 0.1);
+ *                        rowwise-adagrad: of the row's sum of their means, 0 or more                   (default 0)
  *   decay_step           adagrad-decay, adagrad-decay-v2: global steps a period, 1..2^62          (default 100000)
  *   decay_rate           the same: factor on the sum once a period, 0..1                             (default 0.9)
  *   decay_baseline       the same: the sum does not decay below it          (default: initial_accumulator's value)
  *   beta1, beta2         adam, adam-async, adamw: 0..0.999999                                (default 0.9, 0.999)
- *   epsilon              the same, above 0                                                         (default 1e-8)
+ *   epsilon              the same and rowwise-adagrad, above 0                                     (default 1e-8)
  *   apply_sparse_rmsprop adam-async: 0 | 1, the other form of its step                                (default 0)
  *   weight_decay         adamw: share of the weight that each step takes off, 0..1                 (default 1e-4)
  *   l1, l2               ftrl, ftrl-row-norm                                                       (default 0, 0)
@@ -35,6 +36,7 @@ typedef enum ts_optimizer_kind {
   TS_ADAM,
   TS_ADAM_ASYNC,
   TS_ADAMW,
+  TS_ROWWISE_ADAGRAD,
   TS_OPTIMIZERS
 } ts_optimizer_kind;
 
@@ -72,7 +74,7 @@ struct ts_optimizer {
 
 extern const char *const ts_optimizer_names[TS_OPTIMIZERS + 1];
 
-/* Arrays a row keeps, weights included: 1 sgd; 2 adagrad and its decaying forms (the sum of squared gradients); 3 ftrl
+/* Arrays a row keeps, weights included: 1 sgd and rowwise-adagrad; 2 adagrad and its decaying forms (the sum of squared gradients); 3 ftrl
  * (n, then z) and adam's kin (m, then v). */
 uint32_t ts_optimizer_slots(ts_optimizer_kind kind);
 
@@ -89,11 +91,16 @@ int32_t ts_optimizer_set_learning_rate(ts_optimizer *optimizer, const char *tabl
  * rule's first values, frequency 0, no version, padding of zeros. */
 void ts_optimizer_start_row(const ts_optimizer *optimizer, void *row, const float *weights);
 
+/* What of a row can be read as `dim` floats, counted from 0: the slots, and for rowwise-adagrad its sum, in each place. */
+uint32_t ts_optimizer_readable(const ts_optimizer *optimizer);
+void ts_optimizer_read_row(const ts_optimizer *optimizer, const void *row, uint32_t slot, float *out);
+
 /* Opens an update call: counts it (Adam's t; once a call however its rows are split over shards or threads) and
  * computes what its rows share. Equal on every machine. Safe under several threads. */
 void ts_optimizer_begin(ts_optimizer *optimizer, int64_t global_step, ts_optimizer_call *call);
 
 ts_optimizer_apply *ts_sgd_select(uint32_t level);
+ts_optimizer_apply *ts_rowwise_adagrad_select(uint32_t level);
 ts_optimizer_apply *ts_adagrad_select(uint32_t level);
 ts_optimizer_apply *ts_adagrad_decay_select(uint32_t level);
 ts_optimizer_apply *ts_adam_select(uint32_t level);

@@ -5,7 +5,7 @@ const char *const ts_row_type_names[TS_ROW_TYPES + 1] = {"fp32", "bf16", NULL};
 
 ts_row_layout ts_row_layout_make(ts_row_type type, uint32_t dim, uint32_t slots, uint32_t scalars, bool frequency,
                                  bool version) {
-  ts_row_layout l = {.type = type, .dim = dim, .slots = slots};
+  ts_row_layout l = {.type = type, .dim = dim, .slots = slots, .scalars = scalars};
   l.weight_bytes = TS_ROUND_UP(dim * (type == TS_BF16 ? 2u : 4u), 16u); /* DeepRec's padding */
   l.slot_bytes = TS_ROUND_UP(dim * 4u, 16u);
   uint32_t end = l.weight_bytes + (slots - 1) * l.slot_bytes;

@@ -21,6 +21,7 @@ extern const char *const ts_row_type_names[TS_ROW_TYPES + 1];
 typedef struct ts_row_layout {
   ts_row_type type;
   uint32_t dim, slots;       /* slots: weights included */
+  uint32_t scalars;
   uint32_t weight_bytes;     /* slot 0, padded to 16 */
   uint32_t slot_bytes;       /* each other slot, padded to 16 */
   uint32_t scalar_offset;    /* first of the rule's uint32 scalars; 0: none */
@@ -55,6 +56,18 @@ static inline uint32_t ts_row_scalar(const ts_row_layout *l, const void *row, ui
 }
 static inline void ts_row_set_scalar(const ts_row_layout *l, void *row, uint32_t scalar, uint32_t value) {
   memcpy((unsigned char *)row + l->scalar_offset + scalar * sizeof value, &value, sizeof value);
+}
+/* A scalar that is a float, by its bits. */
+static inline float ts_row_scalar_float(const ts_row_layout *l, const void *row, uint32_t scalar) {
+  const uint32_t bits = ts_row_scalar(l, row, scalar);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static inline void ts_row_set_scalar_float(const ts_row_layout *l, void *row, uint32_t scalar, float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  ts_row_set_scalar(l, row, scalar, bits);
 }
 /* 0 where the layout records none; setting is then without effect. The same holds for the version. */
 static inline uint32_t ts_row_frequency(const ts_row_layout *l, const void *row) {

@@ -114,7 +114,7 @@ static void visit_find(void *context, uint64_t i, const unsigned char *row, uint
   (void)waiting;
   float *to = f->rows + i * f->table->layout.dim;
   if (row != NULL)
-    ts_row_read(&f->table->layout, row, f->slot, to);
+    ts_optimizer_read_row(&f->table->optimizer, row, f->slot, to);
   else
     memset(to, 0, f->table->layout.dim * sizeof *to);
   if (f->found != NULL) f->found[i] = row != NULL;
@@ -126,9 +126,9 @@ int32_t ts_table_find(ts_store *store, uint32_t number, const int64_t *keys, uin
   ts_table *table = NULL;
   int32_t status = ts_store_table(store, number, &table, e);
   if (status != TS_OK) return status;
-  if (slot >= table->layout.slots)
+  if (slot >= ts_optimizer_readable(&table->optimizer))
     return ts_fail(e, TS_EINVAL, "Cannot read slot %u of table \"%s\": its rows have slots 0 to %u", slot, table->name,
-                   table->layout.slots - 1);
+                   ts_optimizer_readable(&table->optimizer) - 1);
   if (n == 0) return TS_OK;
   if (keys == NULL || rows == NULL)
     return ts_fail(e, TS_EINVAL, "Cannot find %llu keys in table \"%s\": keys and rows must not be NULL",

@@ -215,11 +215,12 @@ int32_t ts_table_describe(ts_store *store, uint32_t number, char *out, uint64_t 
   return ts_text_tell(&text, table->name, out, cap, needed, e);
 }
 
-/* Numbers only: not padding, and not when or how often the row was used. */
+/* Numbers only, the rule's scalars included: not padding, and not when or how often the row was used. */
 static uint64_t row_digest(const ts_table *table, int64_t key, const unsigned char *row) {
   const ts_row_layout *l = &table->layout;
   uint64_t h = table->name_hash ^ ts_mix64((uint64_t)key);
   for (uint32_t s = 0; s < l->slots; s++) h = ts_hash_bytes(row + ts_row_slot_offset(l, s), ts_row_slot_size(l, s), h);
+  if (l->scalars > 0) h = ts_hash_bytes(row + l->scalar_offset, l->scalars * sizeof(uint32_t), h);
   return h;
 }
 

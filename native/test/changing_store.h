@@ -27,11 +27,11 @@ static inline int64_t key_of(uint32_t i) {
 }
 
 static inline void add_tables(const world *w, ts_store *store) {
-  static const char *const optimizers[] = {"sgd", "adagrad", "adam", "ftrl", "adagrad-decay", "adamw"};
+  static const char *const optimizers[] = {"sgd", "adagrad", "adam", "ftrl", "adagrad-decay", "adamw", "rowwise-adagrad"};
   for (uint32_t t = 0; t < TABLES; t++) {
     char name[16];
     snprintf(name, sizeof name, "table-%u", t);
-    ts_config *config = CONFIG("name", name, "optimizer", optimizers[any(w, 10, t, 6)]);
+    ts_config *config = CONFIG("name", name, "optimizer", optimizers[any(w, 10, t, 7)]);
     set_number(config, "dim", w->dims[t]);
     if (any(w, 11, t, 3) == 0) ts_config_set(config, "dtype", "bf16", NULL, 0);
     set_number(config, "record_frequency", any(w, 12, t, 2));

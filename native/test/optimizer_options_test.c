@@ -30,6 +30,9 @@ static void options_have_their_defaults_and_limits(void) {
       {"optimizer adagrad-decay decay_rate 1.5", "option \"decay_rate\" must be a number from 0 to 1"},
       {"optimizer adam-async apply_sparse_rmsprop 2", "option \"apply_sparse_rmsprop\""},
       {"optimizer adamw weight_decay 2", "option \"weight_decay\""},
+      {"optimizer rowwise-adagrad epsilon 0", "option \"epsilon\""},
+      {"optimizer rowwise-adagrad initial_accumulator -1", "option \"initial_accumulator\" must be a number from 0"},
+      {"optimizer rowwise-adagrad decay_step 5", "unknown option \"decay_step\""},
       {"optimizer ftrl l2_shrinkage -1", "option \"l2_shrinkage\""},
       {"optimizer ftrl learning_rate 0", "Cannot create table \"t\": ftrl needs a learning_rate above 0"},
       {"optimizer sgd learning_rate nan", "option \"learning_rate\""},
@@ -83,13 +86,19 @@ static void rows_begin_with_the_rules_values(void) {
     const ts_row_layout *l = layout_of(&t);
     ts_optimizer_kind kind = t.optimizer.kind;
     bool adam = kind == TS_ADAM || kind == TS_ADAM_ASYNC || kind == TS_ADAMW;
-    uint32_t slots = kind == TS_SGD ? 1 : adam || kind == TS_FTRL || kind == TS_FTRL_ROW_NORM ? 3 : 2;
+    uint32_t slots = kind == TS_SGD || kind == TS_ROWWISE_ADAGRAD ? 1 : adam || kind == TS_FTRL || kind == TS_FTRL_ROW_NORM ? 3 : 2;
     CHECK(l->slots == slots);
     CHECK(weight_of(&t, 1, 4) == 0.333984375f); /* the bf16 nearest to a third */
     float values[5], first = (float)parameter(configurations[c], "initial_accumulator", 0.1);
     for (uint32_t s = 1; s < slots; s++) {
       ts_row_read(l, row_of(&t, 1), s, values);
       for (int j = 0; j < 5; j++) CHECK(values[j] == (s == 1 && !adam ? first : 0.0f));
+    }
+    if (kind == TS_ROWWISE_ADAGRAD) {
+      CHECK(l->scalars == 1 && ts_optimizer_readable(&t.optimizer) == 2);
+      ts_optimizer_read_row(&t.optimizer, row_of(&t, 1), 1, values);
+      first = (float)parameter(configurations[c], "initial_accumulator", 0);
+      for (int j = 0; j < 5; j++) CHECK(values[j] == first);
     }
     CHECK(ts_row_frequency(l, row_of(&t, 1)) == 0 && ts_row_version(l, row_of(&t, 1)) == TS_NO_VERSION);
     drop(&t);

@@ -135,6 +135,9 @@ __attribute__((unused)) static const char *const configurations[] = {
     "optimizer ftrl-row-norm learning_rate 0.1 l1 0.01 l2 0.001",
     "optimizer ftrl-row-norm learning_rate 0.2 l1 0.3 l2_shrinkage 0.01",
     "optimizer ftrl-row-norm learning_rate 0.05 l2 1 initial_accumulator 0.5",
+    "optimizer rowwise-adagrad",
+    "optimizer rowwise-adagrad learning_rate 0.1 initial_accumulator 0.25",
+    "optimizer rowwise-adagrad learning_rate 0.02 epsilon 0.1",
 };
 #define CONFIGURATIONS (sizeof configurations / sizeof *configurations)
 

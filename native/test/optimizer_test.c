@@ -6,13 +6,14 @@
 
 typedef struct oracle {
   double *w, *a, *b;
-  double p; /* decays so far */
+  double p;   /* decays so far */
+  double row; /* the row's sum of means of squared gradients */
   uint32_t dim;
 } oracle;
 
 static void oracle_make(oracle *o, const char *options, const table *t, uint32_t row) {
   const uint32_t dim = layout_of(t)->dim;
-  *o = (oracle){.dim = dim, .w = calloc(dim, 8), .a = calloc(dim, 8), .b = calloc(dim, 8)};
+  *o = (oracle){.dim = dim, .row = parameter(options, "initial_accumulator", 0), .w = calloc(dim, 8), .a = calloc(dim, 8), .b = calloc(dim, 8)};
   float *w = malloc(dim * sizeof *w);
   ts_row_read(layout_of(t), row_of(t, row), 0, w);
   bool adam = strstr(options, "optimizer adam") != NULL;
@@ -43,11 +44,14 @@ static void oracle_step(oracle *o, const char *options, const char *kind, uint64
     for (uint32_t j = 0; j < o->dim; j++) a[j] = fmax(a[j] * parameter(options, "decay_rate", 0.9), baseline);
     o->p++;
   }
+  for (uint32_t j = 0; j < o->dim; j++) o->row += (double)gradient[j] * (double)gradient[j] / o->dim;
   const double alpha = lr * sqrt(1 - pow(beta2, (double)t)) / (1 - pow(beta1, (double)t));
   for (uint32_t j = 0; j < o->dim; j++) {
     double g = (double)gradient[j];
     if (strcmp(kind, "sgd") == 0) {
       w[j] -= lr * g;
+    } else if (strcmp(kind, "rowwise-adagrad") == 0) {
+      w[j] -= lr * g / (sqrt(o->row) + epsilon);
     } else if (strncmp(kind, "adagrad", 7) == 0) {
       a[j] += g * g;
       w[j] -= lr * g / sqrt(a[j]);

@@ -85,7 +85,10 @@ static int64_t key_of(uint32_t i) {
   }
 }
 
-static const char *const optimizers[] = {"sgd", "adagrad", "ftrl", "ftrl-row-norm"};
+#define RULES 5u
+static const char *const optimizers[RULES] = {"sgd", "adagrad", "ftrl", "ftrl-row-norm", "rowwise-adagrad"};
+static const ts_optimizer_kind kinds[RULES] = {TS_SGD, TS_ADAGRAD, TS_FTRL, TS_FTRL_ROW_NORM, TS_ROWWISE_ADAGRAD};
+static bool is_ftrl(const model *m) { return kinds[m->optimizer] == TS_FTRL || kinds[m->optimizer] == TS_FTRL_ROW_NORM; }
 
 /* 5 counters a key for a few keys less than there are: most share some. */
 #define BLOOM_KEYS 1200u
@@ -103,7 +106,7 @@ static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
   snprintf(name, sizeof name, "table-%u", number);
   ts_config_set(config, "name", name, NULL, 0);
   set_number(config, "dim", m->dim);
-  if (m->optimizer >= 2) ts_config_set(config, "l1", "0.01", NULL, 0);
+  if (is_ftrl(m)) ts_config_set(config, "l1", "0.01", NULL, 0);
   if (m->half) ts_config_set(config, "dtype", "bf16", NULL, 0);
   if (m->admission == ADMIT_BLOOM) {
     set_number(config, "admission.keys", BLOOM_KEYS);
@@ -136,11 +139,11 @@ static int32_t add_table(ts_store *store, const model *m, uint32_t number) {
  * which the store test holds against formulas. */
 static void make_model(world *w, uint32_t t) {
   model *m = &w->table[t];
-  static const uint32_t slots[] = {1, 2, 3, 3};
+  static const uint32_t slots[RULES] = {1, 2, 3, 3, 2}; /* as ts_table_find reads them */
   static const uint32_t dims[] = {1, 3, 4, 16, 17, 33, 64, 301};
   char name[32];
   snprintf(name, sizeof name, "table-%u", t);
-  *m = (model){.dim = dims[any(w, sizeof dims / sizeof *dims)], .optimizer = (uint32_t)any(w, 4), .learning_rate = 0.01f};
+  *m = (model){.dim = dims[any(w, sizeof dims / sizeof *dims)], .optimizer = (uint32_t)any(w, RULES), .learning_rate = 0.01f};
   if (any(w, 12) == 0) m->dim = MOST_DIM;
   m->slots = slots[m->optimizer];
   m->admission = any(w, 2) == 0 ? 1 + (uint32_t)any(w, 2) : ADMIT_ALL;
@@ -230,8 +233,7 @@ static void remove_row(model *m, uint32_t i) {
 /* The row as the rule's kernel wants it, and back. Rounding of bf16 depends on seed, key and step. */
 static void step_row(const world *w, model *m, uint32_t i, uint64_t call_number, const float *gradient) {
   static unsigned char row[(3 * (MOST_DIM + 4)) * sizeof(float)];
-  ts_optimizer o = {.kind = (ts_optimizer_kind)m->optimizer, .learning_rate = m->learning_rate,
-                    .l1 = m->optimizer >= 2 ? 0.01f : 0};
+  ts_optimizer o = {.kind = kinds[m->optimizer], .learning_rate = m->learning_rate, .l1 = is_ftrl(m) ? 0.01f : 0, .epsilon = 1e-8f};
   ts_optimizer_prepare(&o, m->half ? TS_BF16 : TS_FP32, m->dim, false, false, m->seed, ts_cpu_level());
   o.steps = call_number - 1;
   ts_optimizer_call call;
@@ -240,9 +242,10 @@ static void step_row(const world *w, model *m, uint32_t i, uint64_t call_number,
   const int64_t key = key_of(i);
   float *slots = row_of(m, i);
   void *at = row;
-  for (uint32_t s = 0; s < m->slots; s++) ts_row_write(&o.layout, row, s, slots + (size_t)s * m->dim);
+  for (uint32_t s = 0; s < o.layout.slots; s++) ts_row_write(&o.layout, row, s, slots + (size_t)s * m->dim);
+  if (o.layout.slots < m->slots) ts_row_set_scalar_float(&o.layout, row, 0, slots[m->dim]);
   o.apply(&o, &call, &at, &gradient, &key, 1);
-  for (uint32_t s = 0; s < m->slots; s++) ts_row_read(&o.layout, row, s, slots + (size_t)s * m->dim);
+  for (uint32_t s = 0; s < m->slots; s++) ts_optimizer_read_row(&o, row, s, slots + (size_t)s * m->dim);
   if (m->version) m->versions[i] = w->step;
   m->dates[i] = w->step;
 }

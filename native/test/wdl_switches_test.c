@@ -244,6 +244,15 @@ static void the_other_switches_stay_near(void) {
     const outcome part = train("DRAM", more);
     CHECK_MSG(part.digest != one.digest && part.digest != plain.digest && isfinite(part.loss), "%s", more);
   }
+  const char *const rule = "embedding_optimizer=rowwise_adagrad embedding_learning_rate=0.001";
+  char more[256];
+  const outcome rowwise = train("DRAM", rule);
+  snprintf(more, sizeof more, "%s threads=3 executor=cost_model embedding_epsilon=1e-8", rule);
+  const outcome same = train("DRAM", more);
+  snprintf(more, sizeof more, "%s embedding_initial_accumulator=1", rule);
+  const outcome slower = train("DRAM", more);
+  CHECK_MSG(rowwise.digest == same.digest && rowwise.digest != slower.digest && rowwise.loss < 2 * 0.75, "loss %f, digests %llx %llx %llx",
+            rowwise.loss, (unsigned long long)rowwise.digest, (unsigned long long)same.digest, (unsigned long long)slower.digest);
 }
 
 /* With as many widths as columns, in DeepRec's proportion. */

@@ -12,15 +12,15 @@ const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS] = {
     "initializer",        "initializer.value",   "initializer.low",  "initializer.high", "initializer.mean",
     "initializer.stddev", "initializer.fan_out", "initializer.rows", "initializer.base"};
 
-/* The trainer's words, and the store's. Dense layers have all but the last. */
-static const char *const rule_names[] = {"sgd", "adagrad", "adagrad_decay", "adam", "adam_async", "adamw", "ftrl", NULL};
+/* The trainer's words, and the store's. Dense layers have all but the last two. */
+static const char *const rule_names[] = {"sgd", "adagrad", "adagrad_decay", "adam", "adam_async", "adamw", "ftrl", "rowwise_adagrad", NULL};
 static const char *const dense_names[] = {"sgd", "adagrad", "adagrad_decay", "adam", "adam_async", "adamw", NULL};
 static const struct {
   const char *name;
   ts_optimizer_kind kind;
 } rules[] = {{"sgd", TS_SGD},   {"adagrad", TS_ADAGRAD},       {"adagrad-decay", TS_ADAGRAD_DECAY},
              {"adam", TS_ADAM}, {"adam-async", TS_ADAM_ASYNC}, {"adamw", TS_ADAMW},
-             {"ftrl", TS_FTRL}};
+             {"ftrl", TS_FTRL}, {"rowwise-adagrad", TS_ROWWISE_ADAGRAD}};
 
 static bool is_ftrl(ts_optimizer_kind kind) { return kind == TS_FTRL; }
 static bool has_accumulator(ts_optimizer_kind kind) {
@@ -28,6 +28,7 @@ static bool has_accumulator(ts_optimizer_kind kind) {
 }
 static bool has_decay(ts_optimizer_kind kind) { return kind == TS_ADAGRAD_DECAY; }
 static bool has_betas(ts_optimizer_kind kind) { return kind == TS_ADAM || kind == TS_ADAM_ASYNC || kind == TS_ADAMW; }
+static bool is_rowwise(ts_optimizer_kind kind) { return kind == TS_ROWWISE_ADAGRAD; }
 static bool has_weight_decay(ts_optimizer_kind kind) { return kind == TS_ADAMW; }
 
 /* Options that only some rules have; given with none of these, they would do nothing. */
@@ -39,7 +40,9 @@ static const struct {
     {"deep_epsilon", "adam, adam_async or adamw", has_betas}, {"deep_weight_decay", "adamw", has_weight_decay},
     {"deep_decay_rate", "adagrad_decay", has_decay},          {"deep_decay_step", "adagrad_decay", has_decay},
     {"deep_decay_baseline", "adagrad_decay", has_decay},      {"embedding_l1", "ftrl", is_ftrl},
-    {"embedding_l2", "ftrl", is_ftrl},                        {"embedding_l2_shrinkage", "ftrl", is_ftrl}};
+    {"embedding_l2", "ftrl", is_ftrl},                        {"embedding_l2_shrinkage", "ftrl", is_ftrl},
+    {"embedding_initial_accumulator", "rowwise_adagrad", is_rowwise},
+    {"embedding_epsilon", "rowwise_adagrad", is_rowwise}};
 
 static void read_rules(const ts_config *config, ts_config_reader *r, ts_trainer_options *o) {
   ts_part_rule *deep = &o->deep;
@@ -65,6 +68,12 @@ static void read_rules(const ts_config *config, ts_config_reader *r, ts_trainer_
   o->embedding.l1 = ts_config_f64(r, "embedding_l1", 0, 0, 1e30);
   o->embedding.l2 = ts_config_f64(r, "embedding_l2", 0, 0, 1e30);
   o->embedding.l2_shrinkage = ts_config_f64(r, "embedding_l2_shrinkage", 0, 0, 1e30);
+  const double initial = ts_config_f64(r, "embedding_initial_accumulator", 0, 0, 1e30);
+  const double epsilon = ts_config_f64(r, "embedding_epsilon", 1e-8, 1e-30, 1);
+  if (is_rowwise(o->embedding.kind)) { /* its sums are of other things than those of the dense layers */
+    o->embedding.initial_accumulator = initial;
+    o->embedding.epsilon = epsilon;
+  }
   static const char *const wide_rules[] = {"ftrl", NULL};
   ts_config_choice(r, "wide_optimizer", "ftrl", wide_rules);
   o->wide_learning_rate = ts_config_f64(r, "wide_learning_rate", 0.2, 1e-30, 1e6);
@@ -221,7 +230,7 @@ int32_t ts_part_rule_set(const ts_part_rule *rule, ts_config *config, ts_err err
     double value;
     bool has;
   } numbers[] = {{"learning_rate", rule->learning_rate, true},
-                 {"initial_accumulator", rule->initial_accumulator, has_accumulator(rule->kind)},
+                 {"initial_accumulator", rule->initial_accumulator, has_accumulator(rule->kind) || is_rowwise(rule->kind)},
                  {"decay_rate", rule->decay_rate, has_decay(rule->kind)},
                  {"decay_baseline", rule->decay_baseline, has_decay(rule->kind) && rule->has_baseline},
                  {"l1", rule->l1, is_ftrl(rule->kind)},
@@ -229,7 +238,7 @@ int32_t ts_part_rule_set(const ts_part_rule *rule, ts_config *config, ts_err err
                  {"l2_shrinkage", rule->l2_shrinkage, is_ftrl(rule->kind)},
                  {"beta1", rule->beta1, has_betas(rule->kind)},
                  {"beta2", rule->beta2, has_betas(rule->kind)},
-                 {"epsilon", rule->epsilon, has_betas(rule->kind)},
+                 {"epsilon", rule->epsilon, has_betas(rule->kind) || is_rowwise(rule->kind)},
                  {"weight_decay", rule->weight_decay, has_weight_decay(rule->kind)}};
   for (uint32_t i = 0; i < sizeof numbers / sizeof *numbers && status == TS_OK; i++)
     if (numbers[i].has) status = set_number(config, numbers[i].key, numbers[i].value, err);

@@ -50,10 +50,14 @@ function trainerTable(workload: ResolvedWorkload, table: NamedTable): TrainerTab
   };
 }
 
-/** Optimizers of the parts. Parameters but the learning rate are one for dense layers and embeddings. */
+/** Optimizers of the parts. Parameters but the learning rate are one for dense layers and embeddings, unless rows have one state. */
 function optimizers(workload: ResolvedWorkload) {
   const [deep, embedding] = [deepRule(workload), embeddingRule(workload)];
-  const { learningRate, l1, l2, ...shared }: Record<string, number> = { ...embedding.parameters, ...deep.parameters };
+  const rowwise = embedding.name === "rowwiseAdagrad" ? embedding.parameters : undefined;
+  const { learningRate, l1, l2, ...shared }: Record<string, number> = {
+    ...(rowwise === undefined ? embedding.parameters : {}),
+    ...deep.parameters,
+  };
   const words = Object.entries(shared).map(([name, value]) => [`deep${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
   const wide = workload.optimizer.wide?.ftrl;
   return {
@@ -63,6 +67,10 @@ function optimizers(workload: ResolvedWorkload) {
     embeddingLearningRate: embedding.parameters["learningRate"] as number,
     ...(l1 === undefined ? {} : { embeddingL1: l1 }),
     ...(l2 === undefined ? {} : { embeddingL2: l2 }),
+    ...(rowwise === undefined ? {} : {
+      embeddingInitialAccumulator: rowwise["initialAccumulator"] as number,
+      embeddingEpsilon: rowwise["epsilon"] as number,
+    }),
     ...Object.fromEntries(words) as Record<string, number>,
     ...(wide === undefined ? {} : {
       wideLearningRate: wide.learningRate,

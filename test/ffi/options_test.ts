@@ -215,6 +215,13 @@ const optimizers: readonly [OptimizerOptions, Record<string, string>][] = [
     learning_rate: "1",
     initial_accumulator: "3",
   }],
+  ["rowwiseAdagrad", { optimizer: "rowwise-adagrad" }],
+  [{ rowwiseAdagrad: { learningRate: 0.1, initialAccumulator: 0.5, epsilon: 1e-7 } }, {
+    optimizer: "rowwise-adagrad",
+    learning_rate: "0.1",
+    initial_accumulator: "0.5",
+    epsilon: "1e-7",
+  }],
   ["adagradDecay", { optimizer: "adagrad-decay" }],
   [{
     adagradDecay: {

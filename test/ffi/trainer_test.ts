@@ -172,6 +172,8 @@ Deno.test("every option reaches the library, and describe() says what was made o
         | "deepDecayBaseline"
         | "tables"
         | keyof Filters
+        | "embeddingInitialAccumulator"
+        | "embeddingEpsilon"
         | "ranksMessages"
         | "ranksKeys"
         | "ranksRows"

@@ -84,6 +84,20 @@ Deno.test("every optimizer resolves by name and with parameters, and embeddings 
   });
 });
 
+Deno.test("one state a row is the embeddings' alone, and so are its numbers", () => {
+  const optimizer = {
+    deep: { adam: { epsilon: 1e-6 } },
+    embedding: { rowwiseAdagrad: { learningRate: 0.3 } },
+  } as const;
+  assertEquals(resolved({ optimizer }).workload.optimizer.embedding, {
+    rowwiseAdagrad: { learningRate: 0.3, initialAccumulator: 0, epsilon: 1e-8 },
+  });
+  const { deepEpsilon, deepInitialAccumulator, ...trainer } = told({ optimizer });
+  assertEquals([deepEpsilon, deepInitialAccumulator], [1e-6, undefined]);
+  assertEquals([trainer.embeddingOptimizer, trainer.embeddingLearningRate], ["rowwise-adagrad", 0.3]);
+  assertEquals([trainer.embeddingInitialAccumulator, trainer.embeddingEpsilon], [0, 1e-8]);
+});
+
 Deno.test("a worker is told everything, in the trainer's words", () => {
   const trainer = told({
     model: "dlrm",
@@ -124,6 +138,7 @@ Deno.test("tableBytes() counts each column's width, the embeddings' optimizer an
   assertEquals(bytes({ dim: 16, dims: { C3: 64 } }), 10 * 128 + 512);
   assertEquals(bytes({ dim: 16, optimizer: { embedding: "adam" } }), 11 * 192);
   assertEquals(bytes({ dim: 16, optimizer: { deep: "adagradDecay" } }), 11 * (128 + 4));
+  assertEquals(bytes({ dim: 16, optimizer: { embedding: "rowwiseAdagrad" } }), 11 * (64 + 4));
   assertEquals(bytes({ dim: 16, optimisations: { bf16: "rows" } }), 11 * (32 + 64));
   assertEquals(bytes({ dim: 16, optimisations: { bf16: "dense" } }), 11 * 128);
 });

@@ -14,17 +14,10 @@ import { isPathWord, wordAt } from "../../../base/path_word.ts";
 import type { MachineCost } from "../../costs/machine_cost.ts";
 import type { PriceBook } from "../../costs/price_book.ts";
 import { listMedia, loadMedia, mediaCapacity } from "../../media/media.ts";
-import { rowBytes } from "../../workloads/row_bytes.ts";
+import { rowBytes, type TableOptimizer } from "../../workloads/row_bytes.ts";
 import { namedTables } from "../../workloads/table_forms.ts";
 import { loadPlan } from "../load.ts";
-import {
-  BOOK_MEDIA,
-  type PlanFile,
-  type PlanFileMachine,
-  type PlanFileTable,
-  type PlanOptimizer,
-  type WrittenPlan,
-} from "../plan_file.ts";
+import { BOOK_MEDIA, type PlanFile, type PlanFileMachine, type PlanFileTable, type WrittenPlan } from "../plan_file.ts";
 import { type AskMedium, candidates, MODELS } from "./candidates.ts";
 
 /** Tables by their bytes. */
@@ -34,7 +27,7 @@ export interface AskedRows {
   /** Weights of a row. */
   readonly dim: number;
   /** What updates it. */
-  readonly optimizer: PlanOptimizer;
+  readonly optimizer: TableOptimizer;
   /** Lookups a sample. */
   readonly lookups: number;
   /** How often rows are used. */

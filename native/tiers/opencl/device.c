@@ -91,9 +91,9 @@ static int32_t build(ts_opencl *d, ts_err err) {
   char options[512];
   snprintf(options, sizeof options,
            "-cl-std=CL1.2 %s -DSGD=%d -DADAGRAD=%d -DFTRL=%d -DFTRL_ROW_NORM=%d -DADAGRAD_DECAY=%d -DADAGRAD_DECAY_V2=%d "
-           "-DADAM=%d -DADAM_ASYNC=%d -DADAMW=%d -DRMSPROP=%u",
+           "-DADAM=%d -DADAM_ASYNC=%d -DADAMW=%d -DROWWISE_ADAGRAD=%d -DRMSPROP=%u",
            rounded ? "-cl-fp32-correctly-rounded-divide-sqrt" : "", TS_SGD, TS_ADAGRAD, TS_FTRL, TS_FTRL_ROW_NORM, TS_ADAGRAD_DECAY,
-           TS_ADAGRAD_DECAY_V2, TS_ADAM, TS_ADAM_ASYNC, TS_ADAMW, TS_STEP_RMSPROP);
+           TS_ADAGRAD_DECAY_V2, TS_ADAM, TS_ADAM_ASYNC, TS_ADAMW, TS_ROWWISE_ADAGRAD, TS_STEP_RMSPROP);
   d->program = d->cl.CreateProgramWithSource(d->context, 1, &source, NULL, &code);
   if (d->program == NULL) return ts_opencl_fail(d, code, "give kernels to", err);
   code = d->cl.BuildProgram(d->program, 1, &d->id, options, NULL, NULL);

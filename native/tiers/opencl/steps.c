@@ -8,7 +8,7 @@
 #include <string.h>
 
 static bool is_of_whole_rows(ts_optimizer_kind kind) {
-  return kind == TS_FTRL_ROW_NORM || kind == TS_ADAGRAD_DECAY || kind == TS_ADAGRAD_DECAY_V2;
+  return kind == TS_FTRL_ROW_NORM || kind == TS_ADAGRAD_DECAY || kind == TS_ADAGRAD_DECAY_V2 || kind == TS_ROWWISE_ADAGRAD;
 }
 
 static void put_float(uint32_t *word, float value) { memcpy(word, &value, sizeof value); }
@@ -120,6 +120,7 @@ static void make_rows(const ts_optimizer *o, uint32_t n, unsigned char *rows, fl
     ts_optimizer_start_row(o, row, g);
     for (uint32_t s = 1; s < l->slots; s++)
       for (uint32_t j = 0; i % 2 == 1 && j < l->dim; j++) ts_row_slot(l, row, s)[j] = number(ts_mix64(r++), true);
+    if (i % 2 == 1 && o->kind == TS_ROWWISE_ADAGRAD) ts_row_set_scalar_float(l, row, 0, number(ts_mix64(r++), true));
     for (uint32_t j = 0; j < l->dim; j++) g[j] = number(ts_mix64(r++), false);
   }
 }

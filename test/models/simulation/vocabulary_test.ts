@@ -7,12 +7,8 @@ import { planTables } from "../../../models/planning/sizes.ts";
 import { resolveSimulation } from "../../../models/simulation/load.ts";
 import { rowBytes } from "../../../models/simulation/native_options.ts";
 import { runSimulation } from "../../../models/simulation/run.ts";
-import {
-  SIMULATED_OPTIMIZERS,
-  type SimulatedOptimizer,
-  type SimulatedTable,
-  type Simulation,
-} from "../../../models/simulation/simulation.ts";
+import type { SimulatedTable, Simulation } from "../../../models/simulation/simulation.ts";
+import { TABLE_OPTIMIZERS, type TableOptimizer } from "../../../models/workloads/row_bytes.ts";
 import { summariseSimulation } from "../../../reports/simulation/summary.ts";
 
 const TABLE = { rows: 1_000_000, dim: 64, dtype: "fp32", profile: { s: 1.05, q: 3 }, lookups: 8, count: 2 } as const;
@@ -34,7 +30,7 @@ function simulationOf(table: Partial<SimulatedTable>, more: Partial<Simulation> 
 }
 
 Deno.test("a plan's table is a simulation's: the same words, the same bytes, for every optimizer", async () => {
-  for (const optimizer of SIMULATED_OPTIMIZERS) {
+  for (const optimizer of TABLE_OPTIMIZERS) {
     const plan = parsePlan(
       JSON.stringify({
         kind: "plan",
@@ -53,7 +49,7 @@ Deno.test("a plan's table is a simulation's: the same words, the same bytes, for
 });
 
 Deno.test("a study varies the optimizer, which wins over slots; others than those of plans are refused", async () => {
-  const bytes = async (optimizer: SimulatedOptimizer): Promise<number> => {
+  const bytes = async (optimizer: TableOptimizer): Promise<number> => {
     const vary = { "workload.tables.0.optimizer": [optimizer] };
     const studies = [{ name: "one", configurations: ["dram"], vary }];
     const { cases: [one] } = await runSimulation(await resolveSimulation(simulationOf({ slots: 5 }, { studies })));

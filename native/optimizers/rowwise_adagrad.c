@@ -1,0 +1,24 @@
+/* rowwise_adagrad.c - Adagrad with one state a row, FBGEMM's EXACT_ROWWISE_ADAGRAD and TorchRec's default: scalar 0 is s, the sum
+ * over steps of the mean of the squared gradients of a row of D weights.
+ *   s <- s + (g_1^2 + ... + g_D^2) / D; w <- w - lr / (sqrt(s) + epsilon) g
+ * The squares are summed as ts_sum_of_squares does, whatever the machine. FBGEMM sums them in the order of its vectors and with fused
+ * products, so its sums may end in other bits; everything after the sum is rounded as there. */
+#include "optimizers/kernel.h"
+
+/* `rate` is the row's. */
+TS_INLINE void step(const ts_rule_values v, float *restrict w, float *restrict a, float *restrict b,
+                    const float *restrict g, uint32_t n) {
+  (void)a;
+  (void)b;
+  for (uint32_t j = 0; j < n; j++) w[j] -= v.rate * g[j];
+}
+
+TS_INLINE void step_row(const ts_optimizer *o, const ts_rule_values v, const ts_row_parts p) {
+  const float sum = ts_row_scalar_float(&o->layout, p.row, 0) + ts_sum_of_squares(p.g, p.dim) / (float)p.dim;
+  ts_row_set_scalar_float(&o->layout, p.row, 0, sum);
+  ts_rule_values row = v;
+  row.rate = v.rate / (__builtin_sqrtf(sum) + v.epsilon);
+  TS_ROW_RUN(step, row, p);
+}
+
+TS_KERNELS(ts_rowwise_adagrad, step_row, 1, 1)
