@@ -64,12 +64,12 @@ const char ts_opencl_source[] =
     "float weight_of(__global const uint *row, bool bf16, uint j) {\n"
     "  return bf16 ? as_float((uint)((__global const ushort *)row)[j] << 16) : ((__global const float *)row)[j];\n"
     "}\n"
-    /* the sums of ts_sum_of_squares */
-    "float sum_of_squares(__global const float *x, uint n) {\n"
+    /* the sums of ts_sum_of_squares: halves onto halves; and those of row-wise Adagrad: neighbours onto neighbours */
+    "float sum_of_squares(__global const float *x, uint n, uint most, bool neighbours) {\n"
     "  float sums[16] = {0};\n"
-    "  for (uint j = 0; j < n; j++) sums[j % 16] += x[j] * x[j];\n"
-    "  for (uint width = 8; width > 0; width /= 2)\n"
-    "    for (uint k = 0; k < width; k++) sums[k] += sums[k + width];\n"
+    "  for (uint j = 0; j < n; j++) sums[j % most] += x[j] * x[j];\n"
+    "  for (uint width = most / 2; width > 0; width /= 2)\n"
+    "    for (uint k = 0; k < width; k++) sums[k] = neighbours ? sums[2 * k] + sums[2 * k + 1] : sums[k] + sums[k + width];\n"
     "  return sums[0];\n"
     "}\n"
     "void set_weight(__global uint *row, bool bf16, uint j, float w, ulong random) {\n"
@@ -109,11 +109,11 @@ const char ts_opencl_source[] =
     "    }\n"
     "  }\n"
     "  if (rule == FTRL_ROW_NORM) {\n" /* one lane */
-    "    const float norm = sqrt(sum_of_squares(b, dim));\n"
+    "    const float norm = sqrt(sum_of_squares(b, dim, 16, false));\n"
     "    factor = norm <= v[L1] ? 0.0f : (v[L1] - norm) / norm;\n"
     "  }\n"
     "  if (rule == ROWWISE_ADAGRAD) {\n" /* one lane */
-    "    const float sum = as_float(row[up[SCALAR_WORD]]) + sum_of_squares(g, dim) / (float)dim;\n"
+    "    const float sum = as_float(row[up[SCALAR_WORD]]) + sum_of_squares(g, dim, 8, true) / (float)dim;\n"
     "    row[up[SCALAR_WORD]] = as_uint(sum);\n"
     "    factor = rate / (sqrt(sum) + v[EPSILON]);\n"
     "  }\n"
