@@ -75,6 +75,20 @@ export interface StoreOptions {
   readonly hbmNodes?: readonly number[];
   /** With `hbm: "opencl"`: part of the name of the device or of its platform; otherwise a GPU, or else any device. */
   readonly hbmDevice?: string;
+  /**
+   * With `hbm: "opencl"`: 0 takes the tier's share of the device whole at opening. Otherwise it is taken as rows need it, and
+   * made one piece of the bytes that so many steps have shown to be needed ({@linkcode EmbeddingStore.setStep}).
+   *
+   * @default {0}
+   */
+  readonly hbmPoolSteps?: number;
+  /**
+   * With `hbm: "opencl"`: bytes of the host's memory in which the tier goes on where its share of the device is used up, or
+   * the device gives no more. They add to its size; kernels reach rows there over the link.
+   *
+   * @default {0}
+   */
+  readonly hbmHostBytes?: string | number;
   /** Directory of the libpmem pool file and of the SSD tier's files; required with either. */
   readonly path?: string;
   /** Directory of the SSD tier's files, where it is another one than `path`. */
@@ -383,6 +397,8 @@ const STORE_FIELDS: FieldsOf<StoreOptions> = {
   hbm: true,
   hbmNodes: true,
   hbmDevice: true,
+  hbmPoolSteps: true,
+  hbmHostBytes: true,
   interleaveNodes: true,
   kernels: true,
   ssdhash: true,
@@ -474,6 +490,8 @@ export function storeOptions(options: StoreOptions): NativeOptions {
       hbm: options.hbm,
       hbm_nodes: list("hbmNodes", options.hbmNodes)?.join(","),
       hbm_device: options.hbmDevice,
+      hbm_pool_steps: options.hbmPoolSteps,
+      hbm_host_bytes: options.hbmHostBytes === undefined ? undefined : parseBytes(options.hbmHostBytes),
       interleave_nodes: list("interleaveNodes", options.interleaveNodes)?.join(","),
       path: options.path,
       ssd_path: options.ssdPath,

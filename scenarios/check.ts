@@ -66,8 +66,10 @@ function checkStorage(configuration: Configuration, at: DocumentPath): Problem[]
   if (configuration.hbmNodes !== undefined && hbm !== "memkind" && hbm !== "mbind") {
     report("hbmNodes", `expected no such field without hbm "memkind" or "mbind"`);
   }
-  if (configuration.hbmDevice !== undefined && hbm !== "opencl") {
-    report("hbmDevice", `expected no such field without hbm "opencl"`);
+  for (const field of ["hbmDevice", "hbmPoolSteps", "hbmHostBytes"] as const) {
+    if (configuration[field] !== undefined && hbm !== "opencl") {
+      report(field, `expected no such field without hbm "opencl"`);
+    }
   }
   if (path !== undefined && !usesLibpmem(configuration)) {
     if (!ssd) report("path", `expected no such field without libpmem or an SSD tier, found ${foundText(path)}`);

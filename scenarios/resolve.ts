@@ -115,6 +115,8 @@ function resolveConfiguration(configuration: Configuration, directory: string): 
     ...(hbm === undefined ? {} : { hbm }),
     ...(hbm === "memkind" || hbm === "mbind" ? { hbmNodes: configuration.hbmNodes ?? "auto" } : {}),
     ...(configuration.hbmDevice === undefined ? {} : { hbmDevice: configuration.hbmDevice }),
+    ...(configuration.hbmPoolSteps === undefined ? {} : { hbmPoolSteps: configuration.hbmPoolSteps }),
+    ...(configuration.hbmHostBytes === undefined ? {} : { hbmHostBytes: parseBytes(configuration.hbmHostBytes) }),
     ...(libpmem ? { path: place(path) } : {}),
     // A pool's directory is on PMEM, so it is none for an SSD tier.
     ...(ssdTierOf(storage) === undefined ? {} : { ssdPath: place(configuration.ssdPath ?? (libpmem ? "auto" : path)) }),

@@ -60,6 +60,15 @@ export interface Configuration {
   /** With `hbm` opencl: part of the name of the device or of its platform. Default: a GPU, or else any device. */
   hbmDevice?: string;
   /**
+   * With `hbm` opencl: 0, the tier's share of the device is taken at opening; else it is sized from so many steps. Default 0.
+   */
+  hbmPoolSteps?: number;
+  /**
+   * With `hbm` opencl: bytes of the host's memory, like "1 GiB", in which the tier goes on where the device is full; they add
+   * to its size. Default 0.
+   */
+  hbmHostBytes?: string | number;
+  /**
    * libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ssdPath is.
    * Default "auto".
    */
@@ -263,6 +272,10 @@ export interface ResolvedConfiguration {
   readonly hbmNodes?: "auto" | readonly number[];
   /** Part of the name of the OpenCL device, or of its platform; absent: a GPU, or else any. */
   readonly hbmDevice?: string;
+  /** Steps from which an OpenCL device's pool is sized; absent: it has the tier's size at once. */
+  readonly hbmPoolSteps?: number;
+  /** Bytes of the host's memory that the pool may go on in; absent: none. */
+  readonly hbmHostBytes?: number;
   /** Where libpmem is used: a directory or `auto`. */
   readonly path?: string;
   /** Where SSDHASH or LEVELDB is a tier: a directory or `auto`. */

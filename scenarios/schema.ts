@@ -303,6 +303,17 @@ const configuration = v.strictObject({
     v.pipe(v.string(), v.minLength(1, "expected a part of a device's name")),
     "hbm opencl: part of the name of the device or of its platform. Default: a GPU, or else any device.",
   )),
+  hbmPoolSteps: v.exactOptional(whole(
+    "hbm opencl: 0, the tier's share of the device is taken whole at opening; else it is taken as rows need it, and made one " +
+      "piece of the bytes that so many steps have shown to be needed. Default 0.",
+    0,
+    1_000_000,
+  )),
+  hbmHostBytes: v.exactOptional(described(
+    size,
+    "hbm opencl: bytes of the host's memory in which the tier goes on where the device is full; they add to its size, and " +
+      "kernels reach rows there over the link. Default 0.",
+  )),
   path: v.exactOptional(described(
     v.pipe(v.string(), v.minLength(1, "expected a directory")),
     'libpmem: directory of the pool file, or "auto": a DAX file system of this machine. Without libpmem: what ' +

@@ -113,6 +113,15 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                through; a table there has one shard, whatever "shards" says, and a process that was forked from one with
  *                such a store opens none
  *   hbm_device   with hbm=opencl: part of the name of the device or of its platform        (default: a GPU, else any)
+ *   hbm_pool_steps  with hbm=opencl, 0..1000000. 0: the tier's share of the device is taken whole at opening. Else a quarter of
+ *                it, and more when rows need it, as far as the device gives it, at most the share; when so many steps have
+ *                ended (ts_store_set_step), one piece is made of it, of the bytes that rows have then and as many as they
+ *                would take in as many steps at the second half's rate, and transfers' buffers are made as large as these
+ *                steps needed them. Where old and new do not fit the share together, or the device refuses, things stay as
+ *                they are. What is needed later is taken then                                     (default 0)
+ *   hbm_host_bytes  with hbm=opencl: bytes of the host's memory in which the tier goes on where its share of the device is
+ *                used up, or the device gives no more; kernels reach rows there over the link. They add to the tier's limit
+ *                and are taken when they are needed, a quarter first; 0, or 65536 and more            (default 0)
  *   hbm_nodes    NUMA nodes of an HBM tier of mbind, as pmem_nodes                              (required with it)
  *   pmem_nodes   NUMA nodes of the mbind tier, e.g. "2,3": its pages come from the nearest of them that has room, and from
  *                no other node; for PMEM and CXL memory that is system memory, without a library  (required with mbind)

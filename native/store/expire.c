@@ -220,6 +220,7 @@ int32_t ts_store_set_step(ts_store *store, int64_t step, char *err, uint32_t err
   if (status == TS_OK) {
     atomic_store_explicit(&store->step, step, memory_order_relaxed);
     atomic_store_explicit(&store->stepped, true, memory_order_relaxed);
+    if (ts_is_on_device(store)) store->tiers[0].tier.ops->device->stepped(&store->tiers[0].tier, step);
   }
   ts_gate_leave(&store->gate);
   return status;

@@ -28,6 +28,7 @@ static void add_link(ts_store *store, uint64_t sums[TS_STATISTIC_COUNT]) {
   sums[TS_STAT_link_up_bytes] += c.up_bytes - before->up_bytes;
   sums[TS_STAT_link_down_bytes] += c.down_bytes - before->down_bytes;
   sums[TS_STAT_link_transfers] += c.transfers - before->transfers;
+  sums[TS_STAT_link_host_bytes] += c.host_bytes - before->host_bytes;
   sums[TS_STAT_link_ns] += c.ns - before->ns;
 }
 

@@ -45,6 +45,7 @@
   X(link_up_bytes, "bytes")      /* to a device, and from it: of a store, which tables share, and not of a table */ \
   X(link_down_bytes, "bytes")                                                                 \
   X(link_transfers, "transfers")                                                              \
+  X(link_host_bytes, "bytes")    /* of rows of a device that are in memory of the host: its kernels reach them over the link */ \
   X(link_ns, "ns")               /* calls that moved or stepped rows of a device */           \
   X(memory_mode_line_hits, "lines")                                                           \
   X(memory_mode_clean_misses, "lines")                                                        \

@@ -20,6 +20,8 @@
 #define MANY_SHARDS_FROM (UINT64_C(64) << 20) /* of the first tier, and of DRAM below it */
 #define MOST_EVICTION_THREADS 64u
 #define MOST_NODES 64u /* in a list of them */
+#define MOST_POOL_STEPS 1000000u
+#define LEAST_HOST_BYTES 65536u /* as of a tier of rows */
 
 static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool rows_only,
                           uint64_t sizes[TS_MAX_TIERS]) {
@@ -59,6 +61,8 @@ typedef struct options {
   int node; /* of index and buffers, -1: any */
   ts_numa dram, pmem, hbm;
   const char *device;
+  uint64_t host_bytes;
+  uint32_t pool_steps;
   void *records_options;
 } options;
 
@@ -111,14 +115,23 @@ static int32_t read_nodes(ts_config_reader *r, options *o) {
   return r->status = ts_numa_add(&o->dram, (uint64_t)o->node, r->err);
 }
 
-/* Rows of a device step together, under one lock: a table there has one shard. */
+/* Rows of a device step together, under one lock: a table there has one shard. Memory of the host that its pool may go on in
+ * counts against the same tier. */
 static int32_t read_device(ts_config_reader *r, options *o) {
+  static const char *const keys[] = {"hbm_device", "hbm_pool_steps", "hbm_host_bytes"};
   const bool on_device = ts_storage_has(&o->type, &ts_hbm_opencl_tier);
-  o->device = ts_config_text(r, "hbm_device", NULL);
-  if (r->status == TS_OK && o->device != NULL && !on_device)
-    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"hbm_device\" is for hbm=opencl, %s here has no such tier",
-                               o->type.name);
+  o->device = ts_config_text(r, keys[0], NULL);
+  o->pool_steps = (uint32_t)ts_config_u64(r, keys[1], 0, 0, MOST_POOL_STEPS);
+  o->host_bytes = ts_config_u64(r, keys[2], 0, 0, UINT64_C(1) << 46);
+  for (uint32_t i = 0; r->status == TS_OK && !on_device && i < sizeof keys / sizeof *keys; i++)
+    if (ts_config_has(r->config, keys[i]))
+      return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"%s\" is for hbm=opencl, %s here has no such tier", keys[i],
+                                 o->type.name);
+  if (r->status == TS_OK && o->host_bytes > 0 && o->host_bytes < LEAST_HOST_BYTES)
+    return r->status = ts_fail(r->err, TS_EINVAL, "Cannot open store: \"hbm_host_bytes\" is %llu; it must be 0, or at least %u",
+                               (unsigned long long)o->host_bytes, LEAST_HOST_BYTES);
   if (on_device) o->shards = 1;
+  if (r->status == TS_OK) o->sizes[0] += o->host_bytes;
   return r->status;
 }
 
@@ -215,7 +228,7 @@ static int32_t open_tier(ts_store *store, uint32_t t, const options *o, ts_err e
     tier->place = ops->place;
     store->memory_tiers = t + 1;
     const ts_tier_place place = {.path = o->path, .dram = o->dram, .pmem = o->pmem, .hbm = o->hbm,
-                                 .device = o->device};
+                                 .device = o->device, .host_bytes = o->host_bytes, .pool_steps = o->pool_steps};
     return ops->open(&tier->tier, o->sizes[t] + (o->rows_only ? o->sizes[t] / 16 + ROWS_ONLY_SLACK : 0), &place, err);
   }
   tier->records = o->type.records;

@@ -76,7 +76,25 @@ static void huge_pages_fill_no_holes(void) {
   if (!can) printf("skipped: holes beside huge pages (the kernel makes none when asked)\n");
 }
 
+/* What is free at an end goes for good until it is given back; what is taken stays where it is. */
+static void the_free_end_can_be_trimmed(void) {
+  unsigned char *base = range();
+  ts_arena *arena = NULL;
+  CHECK(ts_arena_create(base, 1024, TS_ARENA_FILE, &arena, (ts_err){0}) == TS_OK);
+  CHECK(ts_arena_take(arena, 256) == base);
+  CHECK(ts_arena_trim(arena, 512, 1024) == 512 && ts_arena_trim(arena, 0, 512) == 256 && ts_arena_trim(arena, 0, 256) == 256);
+  CHECK(ts_arena_take(arena, 64) == NULL);
+  ts_arena_give_back(arena, base + 512, 512);
+  CHECK(ts_arena_take(arena, 512) == base + 512 && ts_arena_take(arena, 64) == NULL);
+  ts_arena_give_back(arena, base, 256);
+  CHECK(ts_arena_trim(arena, 0, 1024) == 1024); /* its end is taken */
+  CHECK(ts_arena_take(arena, 256) == base);
+  ts_arena_destroy(arena);
+  munmap(base, BYTES);
+}
+
 int main(void) {
+  the_free_end_can_be_trimmed();
   pages_that_blocks_share_go_with_the_last();
   huge_pages_fill_no_holes();
   return test_result();

@@ -568,6 +568,7 @@ static ts_store *open_random(world *w, uint32_t types) {
     snprintf(text, sizeof text, "%llu,%.60s", (unsigned long long)hbm, below);
   }
   ts_config *config = config_of_type(w->type, text, rows ? "rows" : "all");
+  if (has_growing_pool(w->type) && any(w, 2) == 0) set_number(config, "hbm_host_bytes", (64 << 10) + any(w, 1 << 20));
   set_number(config, "seed", w->seed);
   set_number(config, "eviction_threads", any(w, 4));
   if (rows || !w->type->ssd) set_number(config, "shards", shards[any(w, 4)]);

@@ -121,6 +121,11 @@ static inline bool uses_opencl(const storage_type *type) { return type->hbm != N
 
 static inline bool uses_hbm_mbind(const storage_type *type) { return type->hbm != NULL && strcmp(type->hbm, "mbind") == 0; }
 
+/* Types whose pool on the device is sized from the first steps; that of the others is whole. */
+static inline bool has_growing_pool(const storage_type *type) {
+  return uses_opencl(type) && (strcmp(type->storage, "HBM_DRAM_PMEM") == 0 || strcmp(type->storage, "HBM_DRAM_SSDHASH") == 0);
+}
+
 /* HBM above others, for which `sizes` has none, is as small as it may be: where only rows count, as the next tier, or few rows. */
 static inline ts_config *config_of_type(const storage_type *type, const char *sizes, const char *counts) {
   uint32_t given = sizes[0] != '\0';
@@ -137,6 +142,7 @@ static inline ts_config *config_of_type(const storage_type *type, const char *si
   if (uses_mbind(type)) ts_config_set(config, "pmem_nodes", "0", NULL, 0);
   if (type->hbm != NULL) ts_config_set(config, "hbm", type->hbm, NULL, 0);
   if (uses_hbm_mbind(type)) ts_config_set(config, "hbm_nodes", "0", NULL, 0);
+  if (has_growing_pool(type)) ts_config_set(config, "hbm_pool_steps", "3", NULL, 0);
   return config;
 }
 

@@ -140,6 +140,24 @@ void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
   pthread_mutex_unlock(&arena->lock);
 }
 
+uint64_t ts_arena_trim(ts_arena *arena, uint64_t from, uint64_t end) {
+  uint64_t begin = end;
+  pthread_mutex_lock(&arena->lock);
+  for (size_t i = 0; i < arena->count; i++) {
+    range *r = &arena->ranges[i];
+    if (r->offset + r->bytes != end || end <= from) continue;
+    begin = TS_MAX(r->offset, from);
+    r->bytes = begin - r->offset;
+    if (r->bytes == 0) {
+      memmove(r, r + 1, (arena->count - i - 1) * sizeof *r);
+      arena->count--;
+    }
+    break;
+  }
+  pthread_mutex_unlock(&arena->lock);
+  return begin;
+}
+
 uint64_t ts_arena_frontier(ts_arena *arena) {
   pthread_mutex_lock(&arena->lock);
   const uint64_t frontier = arena->frontier;

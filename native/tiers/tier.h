@@ -17,6 +17,8 @@ typedef struct ts_tier ts_tier;
 typedef struct ts_tier_place {
   const char *path;   /* directory of its files */
   const char *device; /* part of the name of an OpenCL device, or of its platform's; NULL: a GPU before others */
+  uint64_t host_bytes; /* of `bytes`: memory of the host that a device's pool may go on in */
+  uint32_t pool_steps; /* a device's pool is sized from so many steps; 0: from `bytes` */
   ts_numa dram, pmem, hbm; /* nodes of ordinary memory; of tiers of PMEM and of HBM without a library */
 } ts_tier_place;
 
@@ -27,6 +29,7 @@ struct ts_optimizer_call;
 typedef struct ts_link_counts {
   uint64_t up_bytes, down_bytes; /* to the device, from it: rows, where they lie, gradients */
   uint64_t transfers;            /* both ways */
+  uint64_t host_bytes;           /* of rows that kernels read or wrote in memory of the host */
   uint64_t ns;                   /* wall time of calls that moved or stepped rows there: kernels, and copies at the host's end */
 } ts_link_counts;
 
@@ -49,6 +52,8 @@ typedef struct ts_tier_device_ops {
   /* As ts_optimizer_apply, with the versions of rows; *stepped, also after an error: the first so many have. */
   int32_t (*step)(ts_tier *tier, const struct ts_optimizer *optimizer, const struct ts_optimizer_call *call, uint32_t n,
                   void *const *rows, const float *const *gradients, const int64_t *keys, uint32_t *stepped, ts_err err);
+  /* A step of training begins (ts_store_set_step). */
+  void (*stepped)(ts_tier *tier, int64_t step);
   void (*count)(ts_tier *tier, ts_link_counts *out);
 } ts_tier_device_ops;
 
@@ -90,6 +95,9 @@ int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena_kind kind, ts_arena
 void ts_arena_destroy(ts_arena *arena);
 void *ts_arena_take(ts_arena *arena, uint64_t bytes);
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes);
+/* Takes for good what is free up to offset `end` without a break, from offset `from` on; returns where that begins, `end` if
+ * nothing is. Giving it back makes it free again. */
+uint64_t ts_arena_trim(ts_arena *arena, uint64_t from, uint64_t end);
 /* Bytes from the beginning that have been taken at some time: nothing beyond was touched. */
 uint64_t ts_arena_frontier(ts_arena *arena);
 

@@ -16,8 +16,18 @@ export interface LinkUse {
   readonly version: string;
   /** `measured` on a GPU; `emulated` on a device that is a CPU, whose rows cross no link. */
   readonly kind: string;
-  /** Bytes of its pool, which holds the rows. */
+  /** Bytes of its pool, which holds the rows, of the device's memory, at the end of the last sample. */
   readonly poolBytes: number;
+  /** What became of the pool where it is sized from the first steps: `made`, `refused`, `to-come`; undefined elsewhere. */
+  readonly poolPlan: string | undefined;
+  /** Nanoseconds that taking the pool and making it one piece took, from opening on. */
+  readonly poolNs: number;
+  /** Bytes that the pool has of the host's memory. */
+  readonly hostBytes: number;
+  /** Nanoseconds that taking them took. */
+  readonly hostNs: number;
+  /** Bytes a step of rows there that kernels reached over the link. */
+  readonly hostRowBytes: number;
   /** Bytes of the buffers that transfers go through. */
   readonly stagingBytes: number;
   /** Bytes a step to the device. */
@@ -45,6 +55,11 @@ export function linkOf(samples: readonly SampleRecord[]): LinkUse | undefined {
     version: fact("version"),
     kind: fact("kind"),
     poolBytes: Number(fact("pool_bytes")),
+    poolPlan: tier.facts["pool_plan"],
+    poolNs: Number(tier.facts["pool_ns"] ?? 0), // older records have none of these
+    hostBytes: Number(tier.facts["host_bytes"] ?? 0),
+    hostNs: Number(tier.facts["host_ns"] ?? 0),
+    hostRowBytes: mean("link_host_bytes"),
     stagingBytes: Number(fact("staging_bytes")),
     upBytes: mean("link_up_bytes"),
     downBytes: mean("link_down_bytes"),

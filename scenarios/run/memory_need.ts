@@ -65,7 +65,7 @@ export function memoryNeed(one: SizedCase, filesInMemory: boolean = false): Memo
   const all = tableBytes * ROWS_FACTOR;
   const held = tiers.map((tier, i) => isHeld(tier) ? Math.min(sizes[i] ?? 0, all) : 0);
   const index = tiers.every(isHeld) ? 0 : tableBytes / INDEX_SHARE; // of rows in files; some sizes do not count it
-  const rows = held.reduce((sum, bytes) => sum + bytes, index);
+  const rows = held.reduce((sum, bytes) => sum + bytes, index + Math.min(configuration.hbmHostBytes ?? 0, all));
   const { ranks } = one.scenario.cluster ?? { ranks: 1 };
   return { rows, network: ranks * networkBytes(workload), process: ranks * PROCESS };
 }

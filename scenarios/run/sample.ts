@@ -9,7 +9,7 @@ import { configurationOf, environmentOf, isStandIn, type Scratch } from "./confi
 import type { Place } from "./place.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
-import type { CheckpointKind } from "../scenario.ts";
+import type { CheckpointKind, ResolvedConfiguration } from "../scenario.ts";
 import type { ConditionsRecord, MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import { conditionsBetween, counters } from "./conditions.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
@@ -60,6 +60,15 @@ function holdersIn({ scenario: { cluster } }: PreparedCase): number {
   return cluster === undefined ? 1 : holdersOf(cluster);
 }
 
+/** What a configuration says of its OpenCL device; memory of the host is shared by those that hold rows. */
+function deviceOptions({ hbmDevice, hbmPoolSteps, hbmHostBytes }: ResolvedConfiguration, holders: number) {
+  return {
+    ...(hbmDevice === undefined ? {} : { hbmDevice }),
+    ...(hbmPoolSteps === undefined ? {} : { hbmPoolSteps }),
+    ...(hbmHostBytes === undefined ? {} : { hbmHostBytes: Math.floor(hbmHostBytes / holders) }),
+  };
+}
+
 async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDependencies["mediaOptions"]) {
   const configuration = configurationOf(one);
   const { decision, dram, scenario } = one;
@@ -78,7 +87,7 @@ async function storeOf(one: PreparedCase, paths: Paths, mediaOptions: RunDepende
     ...(place.kind === "nodes" && place.by === "mbind" ? { pmemNodes: place.nodes } : {}),
     ...(hbm === undefined ? {} : { hbm: hbm.by }),
     ...(hbm?.by === "mbind" ? { hbmNodes: hbm.nodes } : {}),
-    ...(hbm?.by === "opencl" && configuration.hbmDevice !== undefined ? { hbmDevice: configuration.hbmDevice } : {}),
+    ...(hbm?.by === "opencl" ? deviceOptions(configuration, holdersIn(one)) : {}),
     ...(spread && place.nodes.length > 0 ? { interleaveNodes: place.nodes } : {}),
     ...paths,
     size: rankTierSizes(configuration, { dram, tables: one.tableBytes, holders: holdersIn(one) }),

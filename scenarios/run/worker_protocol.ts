@@ -21,6 +21,8 @@ export interface WorkerStore {
   readonly hbm?: HbmLibrary;
   readonly hbmNodes?: readonly number[];
   readonly hbmDevice?: string;
+  readonly hbmPoolSteps?: number;
+  readonly hbmHostBytes?: number;
   readonly path?: string;
   readonly ssdPath?: string;
   readonly size: readonly number[];

@@ -21,6 +21,13 @@ const SCENARIO = {
     "dram": { storage: "DRAM" },
     "hbm-dram": { storage: "HBM_DRAM", hbm: "opencl" },
     "hbm-ssd": { storage: "HBM_DRAM_SSDHASH", hbm: "opencl" },
+    "hbm-grows": {
+      storage: "HBM_DRAM",
+      hbm: "opencl",
+      size: ["64 KiB", "16 MiB"],
+      hbmPoolSteps: 2,
+      hbmHostBytes: "1 MiB",
+    },
   },
   quality: { samples: 256, evaluations: 2 },
   seed: 7,
@@ -47,7 +54,7 @@ Deno.test({
       const { code, out, err } = await run(folder, SCENARIO, {});
       assertEquals([code, err], [0, ""], out);
       const { samples } = await readResult(`${folder}/reports/out/hbm/result.jsonl`);
-      assertEquals(samples.length, 9);
+      assertEquals(samples.length, 12);
       for (const sample of samples) {
         assert(sample.status === "completed");
         assertEquals(sample.digest, samples[0]?.status === "completed" ? samples[0].digest : "", sample.id);
@@ -61,6 +68,11 @@ Deno.test({
         const { device, driver, version, kind, device_type: type } = first?.facts ?? {};
         assertEquals(kind, type === "cpu" ? "emulated" : "measured");
         assertEquals(sample.evidence, kind);
+        const grows = sample.configuration === "hbm-grows";
+        assertEquals(first?.facts["pool_plan"] !== undefined, grows, sample.id);
+        assertEquals((sample.statistics["link_host_bytes"] ?? -1) > 0, grows, sample.id);
+        assertEquals(Number(first?.facts["host_bytes"]) > 0 && Number(first?.facts["host_ns"]) > 0, grows, sample.id);
+        assert(Number(first?.facts["pool_bytes"]) > 0 && Number(first?.facts["pool_ns"]) > 0, sample.id);
         for (const said of [device, driver, version]) assertStringIncludes(sample.how, said ?? "nothing");
         // Every looked-up row of a step that is on the device is fetched: 26 columns of 64 keys, at most.
         const most = 4 * 26 * 64 * 16 * 4;
@@ -68,7 +80,8 @@ Deno.test({
       }
       const page = await Deno.readTextFile(`${folder}/reports/out/hbm/index.html`);
       assertStringIncludes(page, "Rows on a device, a step");
-      assertStringIncludes(out.replaceAll(/\s+/g, " "), "hbm-dram and hbm-ssd: emulated. Rows took the way to a GPU");
+      for (const title of ["sized from first steps", "of the host", "reached there"]) assertStringIncludes(page, title);
+      assertMatch(out.replaceAll(/\s+/g, " "), /hbm-dram.* and hbm-\w+: emulated\. Rows took the way to a GPU/);
     }),
 });
 

@@ -107,6 +107,8 @@ Deno.test("storage types, policies and store options are those of the header's m
     hbm: "mbind",
     hbmNodes: [1],
     hbmDevice: "x",
+    hbmPoolSteps: 1,
+    hbmHostBytes: 1,
     path: "/",
     ssdPath: "/",
     size: [1],

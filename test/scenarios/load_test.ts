@@ -99,6 +99,9 @@ for (
     [CONFIGURATION('"storage": "DRAM", "hbm": "opencl"'), 'hbm: expected no such field with storage "DRAM"'],
     [CONFIGURATION('"storage": "HBM", "hbm": "opencl", "hbmNodes": [1]'), "hbmNodes: expected no such field"],
     [CONFIGURATION('"storage": "HBM", "hbm": "mbind", "hbmDevice": "x"'), "hbmDevice: expected no such field"],
+    [CONFIGURATION('"storage": "HBM", "hbm": "mbind", "hbmPoolSteps": 1'), "hbmPoolSteps: expected no such field"],
+    [CONFIGURATION('"storage": "DRAM", "hbmHostBytes": "1 MiB"'), "hbmHostBytes: expected no such field"],
+    [CONFIGURATION('"storage": "HBM", "hbm": "opencl", "hbmPoolSteps": -1'), "hbmPoolSteps: expected"],
     [
       CONFIGURATION('"storage": "HBM_DRAM_SSDHASH", "hbm": "opencl", "size": ["1 MiB", "2 MiB"]'),
       "size[1]: expected the DRAM that every configuration with a tier below it gets",

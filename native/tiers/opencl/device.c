@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define GROUP TS_OPENCL_LANES /* items: every device takes so many */
 #define MOST_PLATFORMS 16u
@@ -114,52 +113,36 @@ static int32_t build(ts_opencl *d, ts_err err) {
 
 /* ---- memory ---- */
 
-/* Drivers may take memory when it is first used: a GPU's is used at once, so that later calls have it. Pages of a CPU come
- * as rows do. */
-static int32_t take_buffer(ts_opencl *d, uint64_t bytes, cl_mem *out, ts_err err) {
-  const uint32_t zero = 0;
-  cl_int code = CL_SUCCESS;
-  *out = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-  if (*out != NULL)
-    code = d->cl.EnqueueFillBuffer(d->queue, *out, &zero, sizeof zero, 0, d->is_cpu ? sizeof zero : bytes, 0, NULL, NULL);
-  return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "take memory of", err);
-}
-
-static int32_t take_memory(ts_opencl *d, uint64_t bytes, ts_err err) {
+static int32_t take_memory(ts_opencl *d, uint64_t bytes, uint64_t host_bytes, ts_err err) {
   const uint64_t staging = TS_MIN(bytes / STAGING_SHARE, MOST_STAGING) & ~UINT64_C(127);
-  const uint64_t most = device_number(d, CL_DEVICE_MAX_MEM_ALLOC_SIZE), all = device_number(d, CL_DEVICE_GLOBAL_MEM_SIZE);
+  const uint64_t all = device_number(d, CL_DEVICE_GLOBAL_MEM_SIZE), rows = (bytes - staging) & ~UINT64_C(63);
+  d->most_bytes = device_number(d, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  d->staging_bytes = staging;
   d->up_bytes = d->down_bytes = staging / 2;
-  d->pool_bytes = (bytes - staging) & ~UINT64_C(63);
-  if (d->pool_bytes > most || bytes > all)
+  if ((d->pool_steps == 0 && rows > d->most_bytes) || bytes > all)
     return ts_fail(err, TS_EINVAL, "Cannot take %llu bytes of the OpenCL device \"%s\": it has %llu and gives at most %llu in one "
                                    "piece; choose a smaller size",
-                   (unsigned long long)bytes, d->name, (unsigned long long)all, (unsigned long long)most);
-  int32_t status = take_buffer(d, d->up_bytes, &d->up, err);
-  if (status == TS_OK) status = take_buffer(d, d->down_bytes, &d->down, err);
-  if (status == TS_OK) status = take_buffer(d, d->pool_bytes, &d->pool, err);
-  if (status != TS_OK) return status;
-  const cl_int code = d->cl.Finish(d->queue);
-  if (code != CL_SUCCESS) return ts_opencl_fail(d, code, "take memory of", err);
-  void *base = mmap(NULL, d->pool_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) return ts_fail(err, TS_ENOMEM, "Cannot reserve %llu addresses", (unsigned long long)d->pool_bytes);
-  d->base = base;
-  return ts_arena_create(base, d->pool_bytes, TS_ARENA_FILE, &d->arena, err);
+                   (unsigned long long)bytes, d->name, (unsigned long long)all, (unsigned long long)d->most_bytes);
+  int32_t status = ts_opencl_take_buffer(d, d->up_bytes, false, &d->up, err);
+  if (status == TS_OK) status = ts_opencl_take_buffer(d, d->down_bytes, false, &d->down, err);
+  return status == TS_OK ? ts_opencl_pool_open(d, rows, host_bytes, err) : status;
 }
 
-int32_t ts_opencl_open(const char *wanted, uint64_t bytes, ts_opencl **out, ts_err err) {
+int32_t ts_opencl_open(const ts_tier_place *place, uint64_t bytes, ts_opencl **out, ts_err err) {
   ts_opencl *d = calloc(1, sizeof *d);
   if (d == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open the OpenCL tier: out of memory");
   pthread_mutex_init(&d->lock, NULL);
+  d->pool_steps = place->pool_steps;
   int32_t status = ts_cl_load(&d->cl, err);
   if (status != TS_OK) d->cl = (ts_cl){0};
-  if (status == TS_OK) status = choose(d, wanted, err);
+  if (status == TS_OK) status = choose(d, place->device, err);
   cl_int code = CL_SUCCESS;
   if (status == TS_OK && (d->context = d->cl.CreateContext(NULL, 1, &d->id, NULL, NULL, &code)) == NULL)
     status = ts_opencl_fail(d, code, "open", err);
   if (status == TS_OK && (d->queue = d->cl.CreateCommandQueue(d->context, d->id, 0, &code)) == NULL)
     status = ts_opencl_fail(d, code, "open a queue to", err);
   if (status == TS_OK) status = build(d, err);
-  if (status == TS_OK) status = take_memory(d, bytes, err);
+  if (status == TS_OK) status = take_memory(d, bytes, place->host_bytes, err);
   if (status != TS_OK) ts_opencl_close(d);
   else *out = d;
   return status;
@@ -168,11 +151,9 @@ int32_t ts_opencl_open(const char *wanted, uint64_t bytes, ts_opencl **out, ts_e
 void ts_opencl_close(ts_opencl *d) {
   if (d == NULL) return;
   if (d->queue != NULL) d->cl.Finish(d->queue);
-  ts_arena_destroy(d->arena);
-  if (d->base != NULL) munmap(d->base, d->pool_bytes);
-  const cl_mem buffers[] = {d->pool, d->up, d->down};
-  for (uint32_t i = 0; i < 3; i++)
-    if (buffers[i] != NULL) d->cl.ReleaseMemObject(buffers[i]);
+  ts_opencl_pool_close(d);
+  ts_opencl_release(d, &d->up);
+  ts_opencl_release(d, &d->down);
   for (uint32_t k = 0; k < TS_OPENCL_KERNELS; k++)
     if (d->kernels[k] != NULL) d->cl.ReleaseKernel(d->kernels[k]);
   if (d->program != NULL) d->cl.ReleaseProgram(d->program);
@@ -210,9 +191,10 @@ int32_t ts_opencl_unmap(ts_opencl *d, void *upload, const char *what, ts_err err
 
 int32_t ts_opencl_start(ts_opencl *d, ts_opencl_kernel kernel, const cl_mem *buffers, const uint32_t *numbers, uint32_t n,
                         uint32_t lanes, const char *what, ts_err err) {
-  static const uint32_t with_buffers[TS_OPENCL_KERNELS] = {3, 2, 3, 2}, with_numbers[TS_OPENCL_KERNELS] = {2, 2, 2, 0};
-  cl_int code = CL_SUCCESS;
-  cl_uint argument = 0;
+  static const uint32_t with_buffers[TS_OPENCL_KERNELS] = {2, 1, 2, 1}, with_numbers[TS_OPENCL_KERNELS] = {2, 2, 2, 0};
+  cl_int code = d->bound[kernel] ? CL_SUCCESS : ts_opencl_bind(d, kernel, d->parts, d->part_count);
+  cl_uint argument = TS_OPENCL_PARTS + 1;
+  d->bound[kernel] = code == CL_SUCCESS;
   for (uint32_t i = 0; code == CL_SUCCESS && i < with_buffers[kernel]; i++)
     code = d->cl.SetKernelArg(d->kernels[kernel], argument++, sizeof buffers[i], &buffers[i]);
   for (uint32_t i = 0; code == CL_SUCCESS && i < with_numbers[kernel]; i++)

@@ -1,5 +1,5 @@
 /* kernels.c - see kernels.h. A row is `words` of 32 bits at an offset in the pool, which is in words, too; an offset of all
- * ones is no row. Items of dimension 1 are rows, and more to fill the last group; those of dimension 0 their lanes: as many
+ * ones is no row. The pool is of one part or more: offsets from `first` of one to that of the next are in its buffer. Items of dimension 1 are rows, and more to fill the last group; those of dimension 0 their lanes: as many
  * as lie side by side in memory on a GPU, one on a CPU.
  *
  * The rules are those of optimizers/, operation by operation: without contraction, and with square roots and quotients
@@ -10,6 +10,11 @@
 const char ts_opencl_source[] =
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#define NO_ROW (~(ulong)0)\n"
+    "#define POOL __global uint *p0, __global uint *p1, __global uint *p2, __global uint *p3, __global uint *p4, "
+    "__global uint *p5, __global uint *p6, __global uint *p7, const ulong8 first\n"
+    "#define ROW(at) (at < first.s1 ? p0 + at : at < first.s2 ? p1 + (at - first.s1) : at < first.s3 ? p2 + (at - first.s2) : "
+    "at < first.s4 ? p3 + (at - first.s3) : at < first.s5 ? p4 + (at - first.s4) : at < first.s6 ? p5 + (at - first.s5) : "
+    "at < first.s7 ? p6 + (at - first.s6) : p7 + (at - first.s7))\n"
     /* Lanes side by side take words side by side; a lane alone, which is a CPU's, four at a time. */
     "void copy_words(__global uint *to, __global const uint *from, uint words, uint lane, uint lanes) {\n"
     "  uint j = lane;\n"
@@ -17,25 +22,25 @@ const char ts_opencl_source[] =
     "  for (; j < words; j += lanes) to[j] = from[j];\n"
     "}\n"
     /* pool -> out */
-    "__kernel void ts_gather(__global const uint *pool, __global const ulong *at, __global uint *out, uint rows, uint words) {\n"
+    "__kernel void ts_gather(POOL, __global const ulong *at, __global uint *out, uint rows, uint words) {\n"
     "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
     "  const ulong from = i < rows ? at[i] : NO_ROW;\n"
     "  if (from == NO_ROW) return;\n"
-    "  copy_words(out + i * words, pool + from, words, get_global_id(0), lanes);\n"
+    "  copy_words(out + i * words, ROW(from), words, get_global_id(0), lanes);\n"
     "}\n"
     /* up -> pool: offsets, then rows */
-    "__kernel void ts_scatter(__global uint *pool, __global const uint *up, uint rows, uint words) {\n"
+    "__kernel void ts_scatter(POOL, __global const uint *up, uint rows, uint words) {\n"
     "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
     "  if (i >= rows) return;\n"
     "  const ulong to = ((__global const ulong *)up)[i];\n"
-    "  copy_words(pool + to, up + 2 * rows + i * words, words, get_global_id(0), lanes);\n"
+    "  copy_words(ROW(to), up + 2 * rows + i * words, words, get_global_id(0), lanes);\n"
     "}\n"
     /* bf16 weights as floats */
-    "__kernel void ts_widen(__global const uint *pool, __global const ulong *at, __global uint *out, uint rows, uint dim) {\n"
+    "__kernel void ts_widen(POOL, __global const ulong *at, __global uint *out, uint rows, uint dim) {\n"
     "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
     "  const ulong from = i < rows ? at[i] : NO_ROW;\n"
     "  if (from == NO_ROW) return;\n"
-    "  __global const ushort *w = (__global const ushort *)(pool + from);\n"
+    "  __global const ushort *w = (__global const ushort *)ROW(from);\n"
     "  for (uint j = get_global_id(0); j < dim; j += lanes) out[i * dim + j] = (uint)w[j] << 16;\n"
     "}\n"
     /* bf16, as optimizers/kernel.h */
@@ -76,14 +81,15 @@ const char ts_opencl_source[] =
     "  if (bf16) ((__global ushort *)row)[j] = stochastic(w, random32(random, j, w));\n"
     "  else ((__global float *)row)[j] = w;\n"
     "}\n"
-    "__kernel void ts_step(__global uint *pool, __global const uint *up) {\n"
+    "__kernel void ts_step(POOL, __global const uint *up) {\n"
     "  __global const float *v = (__global const float *)up;\n"
     "  const uint i = get_global_id(1), lane = get_global_id(0), lanes = get_global_size(0), dim = up[DIM], rows = up[ROWS];\n"
     "  if (i >= rows) return;\n"
     "  const bool bf16 = up[BF16] != 0;\n"
     "  const uint rule = up[RULE];\n"
     "  __global const ulong *at = (__global const ulong *)(up + HEADER);\n"
-    "  __global uint *row = pool + at[i];\n"
+    "  const ulong to = at[i];\n"
+    "  __global uint *row = ROW(to);\n"
     "  __global const float *g = (__global const float *)(at + (bf16 ? 2 : 1) * rows) + (ulong)i * dim;\n"
     "  __global float *a = (__global float *)(row + up[WEIGHT_WORDS]), *b = a + up[SLOT_WORDS];\n"
     "  const ulong random = bf16 ? random64((ulong)up[SEED_HIGH] << 32 | up[SEED_LOW],\n"

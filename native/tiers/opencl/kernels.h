@@ -4,6 +4,9 @@
 
 #include "base/base.h"
 
+/* Buffers that rows may be in, which a kernel is given first, and then where each begins, in words. */
+#define TS_OPENCL_PARTS 8u
+
 /* The upload of a step: these words, then the offsets of rows, 64 bits each, then their keys (bf16 alone), 64 bits each, then
  * their gradients, `dim` floats each. */
 #define TS_STEP_LIST(X)                                                                                                     \

@@ -55,13 +55,13 @@ static uint64_t rows_at_a_time(const ts_opencl *d, const ts_optimizer *o) {
   return d->up_bytes < header ? 0 : (d->up_bytes - header) / bytes_a_row(o);
 }
 
-/* Rows of a buffer whose first address is `base`, m of the n that are not NULL; one transfer, one kernel. Lock held. */
-static int32_t step(ts_opencl *d, cl_mem buffer, const unsigned char *base, const ts_optimizer *o, const ts_optimizer_call *call,
-                    uint32_t n, uint32_t m, void *const *rows, const float *const *gradients, const int64_t *keys, ts_err err) {
+/* Rows whose first address would be `base`, m of the n that are not NULL; one transfer, one kernel. Lock held. */
+static int32_t step(ts_opencl *d, const unsigned char *base, const ts_optimizer *o, const ts_optimizer_call *call, uint32_t n,
+                    uint32_t m, void *const *rows, const float *const *gradients, const int64_t *keys, ts_err err) {
   static const char *const what = "step rows on";
   const ts_row_layout *l = &o->layout;
   const bool keyed = l->type == TS_BF16;
-  const cl_mem buffers[] = {buffer, d->up};
+  const cl_mem buffers[] = {d->up};
   int32_t status;
   uint32_t *words = ts_opencl_map(d, TS_STEP_WORDS * sizeof *words + m * bytes_a_row(o), what, &status, err);
   if (words == NULL) return status;
@@ -87,11 +87,13 @@ int32_t ts_opencl_step(ts_tier *tier, const ts_optimizer *o, const ts_optimizer_
   int32_t status = TS_OK;
   *stepped = 0;
   ts_opencl_begin(d);
+  ts_opencl_needs(d, TS_STEP_WORDS * sizeof(uint32_t) + n * bytes_a_row(o), 0);
+  ts_opencl_reach(d, n, (const void *const *)rows, o->layout.stride);
   while (status == TS_OK && *stepped < n) {
     const uint32_t first = *stepped;
     uint32_t end = first, m = 0;
     for (; end < n && m < most; end++) m += rows[end] != NULL;
-    if (m > 0) status = step(d, d->pool, d->base, o, call, end - first, m, rows + first, gradients + first, keys + first, err);
+    if (m > 0) status = step(d, d->base, o, call, end - first, m, rows + first, gradients + first, keys + first, err);
     if (status == TS_OK) *stepped = end;
   }
   ts_opencl_end(d);
@@ -150,12 +152,18 @@ int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err e
     rows[i] = here + (uint64_t)i * l->stride;
   }
   pthread_mutex_lock(&d->lock);
+  const ts_opencl_part part = {.buffer = d->down, .bytes = bytes};
   cl_int code = d->cl.EnqueueWriteBuffer(d->queue, d->down, 1, 0, bytes, here, 0, NULL, NULL);
   int32_t status = code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "write rows to", err);
+  if (status == TS_OK) {
+    code = ts_opencl_bind(d, TS_STEP, &part, 1);
+    status = code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "step rows on", err);
+  }
+  d->bound[TS_STEP] = status == TS_OK;
   for (uint32_t s = 1; status == TS_OK && s <= TRIED_STEPS; s++) {
     ts_optimizer_call call;
     ts_optimizer_begin(&tried, (int64_t)(s * o->decay_step), &call);
-    status = step(d, d->down, here, o, &call, n, n, rows, g, keys, err);
+    status = step(d, here, o, &call, n, n, rows, g, keys, err);
     o->apply(o, &call, rows, g, keys, n);
     for (uint32_t i = 0; i < n; i++) ts_row_set_version(l, rows[i], call.global_step);
   }
@@ -163,6 +171,9 @@ int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err e
     code = d->cl.EnqueueReadBuffer(d->queue, d->down, 1, 0, bytes, there, 0, NULL, NULL);
     if (code != CL_SUCCESS) status = ts_opencl_fail(d, code, "read rows of", err);
   }
+  d->bound[TS_STEP] = false; /* to the pool, when rows there step */
+  d->least_up = TS_MAX(d->least_up, TS_STEP_WORDS * sizeof(uint32_t) + bytes_a_row(o));
+  d->least_down = TS_MAX(d->least_down, (uint64_t)l->stride);
   pthread_mutex_unlock(&d->lock);
   *same = status == TS_OK && memcmp(here, there, bytes) == 0;
   free(here);

@@ -1,5 +1,5 @@
-/* tier.c - rows in the memory of an OpenCL device: a GPU, or, for trials, a CPU. The device has one pool, taken at opening,
- * whose places are addresses that nobody can touch: rows come and go through it in batches, each one transfer and one kernel.
+/* tier.c - rows in the memory of an OpenCL device: a GPU, or, for trials, a CPU. The device has a pool (pool.c), whose places
+ * are addresses that nobody can touch: rows come and go through it in batches, each one transfer and one kernel.
  * A batch that is larger than what transfers go through takes several. */
 #include "tiers/opencl/device.h"
 
@@ -7,10 +7,10 @@
 
 static int32_t opencl_open(ts_tier *tier, uint64_t bytes, const ts_tier_place *place, ts_err err) {
   ts_opencl *d = NULL;
-  const int32_t status = ts_opencl_open(place->device, bytes, &d, err);
+  const int32_t status = ts_opencl_open(place, bytes - place->host_bytes, &d, err);
   if (status != TS_OK) return status;
   tier->state = d;
-  tier->slack = bytes - d->pool_bytes;
+  tier->slack = bytes - d->kinds[0].limit - d->kinds[1].limit;
   return TS_OK;
 }
 
@@ -19,10 +19,10 @@ static void opencl_close(ts_tier *tier) {
   tier->state = NULL;
 }
 
-static void *opencl_take(ts_tier *tier, uint64_t bytes) { return ts_arena_take(((ts_opencl *)tier->state)->arena, bytes); }
+static void *opencl_take(ts_tier *tier, uint64_t bytes) { return ts_opencl_pool_take(tier->state, bytes); }
 
 static void opencl_give_back(ts_tier *tier, void *block, uint64_t bytes) {
-  ts_arena_give_back(((ts_opencl *)tier->state)->arena, block, bytes);
+  ts_opencl_pool_give_back(tier->state, block, bytes);
 }
 
 /* A name without spaces, as descriptions are made of words. */
@@ -39,8 +39,16 @@ static void opencl_describe(const ts_tier *tier, ts_text *text) {
   add_word(text, "platform", d->platform);
   add_word(text, "driver", d->driver);
   add_word(text, "version", d->version);
-  ts_text_add(text, " pool_bytes=%llu staging_bytes=%llu", (unsigned long long)d->pool_bytes,
-              (unsigned long long)(d->up_bytes + d->down_bytes));
+  pthread_mutex_lock(&((ts_opencl *)tier->state)->lock);
+  const ts_opencl_kind on_device = d->kinds[0], in_host = d->kinds[1];
+  const uint64_t staging = d->up_bytes + d->down_bytes;
+  const uint32_t parts = d->part_count, plan = d->planned;
+  pthread_mutex_unlock(&((ts_opencl *)tier->state)->lock);
+  ts_text_add(text, " pool_bytes=%llu pool_parts=%u pool_ns=%llu staging_bytes=%llu", (unsigned long long)on_device.held, parts,
+              (unsigned long long)on_device.ns, (unsigned long long)staging);
+  if (d->pool_steps > 0)
+    ts_text_add(text, " pool_plan=%s", plan == TS_OPENCL_PLANNED ? "made" : plan == TS_OPENCL_NOT_YET ? "to-come" : "refused");
+  ts_text_add(text, " host_bytes=%llu host_ns=%llu", (unsigned long long)in_host.held, (unsigned long long)in_host.ns);
 }
 
 /* ---- batches ---- */
@@ -62,7 +70,7 @@ static int32_t spread(ts_opencl *d, uint32_t n, const void *const *rows, uint32_
 static int32_t fetch(ts_opencl *d, ts_opencl_kernel kernel, uint32_t n, const void *const *rows, uint64_t skip, uint32_t number,
                      uint32_t out, unsigned char *to, uint64_t pitch, const uint32_t *places, ts_err err) {
   static const char *const what = "read rows of";
-  const cl_mem buffers[] = {d->pool, d->up, d->down};
+  const cl_mem buffers[] = {d->up, d->down};
   const uint32_t numbers[] = {n, number};
   int32_t status;
   uint64_t *at = ts_opencl_map(d, n * sizeof *at, what, &status, err);
@@ -92,6 +100,8 @@ static int32_t opencl_read(ts_tier *tier, uint32_t n, const void *const *rows, u
   ts_opencl *d = tier->state;
   int32_t status = TS_OK;
   ts_opencl_begin(d);
+  ts_opencl_needs(d, n * sizeof(uint64_t), (uint64_t)n * bytes);
+  ts_opencl_reach(d, n, rows, bytes);
   for (uint32_t skip = 0, part; status == TS_OK && skip < bytes; skip += part) {
     part = (uint32_t)TS_MIN(bytes - skip, d->down_bytes); /* of a row that is larger than what it goes through */
     const uint32_t most = rows_at_a_time(d, part);
@@ -108,6 +118,8 @@ static int32_t opencl_widen(ts_tier *tier, uint32_t n, const void *const *rows, 
   ts_opencl *d = tier->state;
   int32_t status = TS_OK;
   ts_opencl_begin(d);
+  ts_opencl_needs(d, n * sizeof(uint64_t), (uint64_t)n * dim * sizeof *to);
+  ts_opencl_reach(d, n, rows, dim * (uint32_t)sizeof(uint16_t));
   for (uint32_t skip = 0, part; status == TS_OK && skip < dim; skip += part) {
     part = (uint32_t)TS_MIN(dim - skip, d->down_bytes / sizeof *to & ~UINT64_C(1)); /* two halves are a word */
     const uint32_t most = rows_at_a_time(d, part * (uint32_t)sizeof *to);
@@ -123,7 +135,7 @@ static int32_t opencl_widen(ts_tier *tier, uint32_t n, const void *const *rows, 
 static int32_t send(ts_opencl *d, uint32_t n, void *const *rows, const unsigned char *const *from, uint32_t skip, uint32_t part,
                     ts_err err) {
   static const char *const what = "write rows to";
-  const cl_mem buffers[] = {d->pool, d->up};
+  const cl_mem buffers[] = {d->up};
   const uint32_t numbers[] = {n, part / 4};
   int32_t status;
   uint64_t *at = ts_opencl_map(d, n * (sizeof *at + part), what, &status, err);
@@ -140,9 +152,11 @@ static int32_t send(ts_opencl *d, uint32_t n, void *const *rows, const unsigned 
 static int32_t opencl_write(ts_tier *tier, uint32_t n, void *const *rows, const unsigned char *const *from, uint32_t bytes,
                             ts_err err) {
   ts_opencl *d = tier->state;
-  const uint32_t most_part = (uint32_t)((d->up_bytes - sizeof(uint64_t)) & ~UINT64_C(3));
   int32_t status = TS_OK;
   ts_opencl_begin(d);
+  const uint32_t most_part = (uint32_t)((d->up_bytes - sizeof(uint64_t)) & ~UINT64_C(3));
+  ts_opencl_needs(d, n * (sizeof(uint64_t) + bytes), 0);
+  ts_opencl_reach(d, n, (const void *const *)rows, bytes);
   for (uint32_t skip = 0, part; status == TS_OK && skip < bytes; skip += part) {
     part = TS_MIN(bytes - skip, most_part);
     const uint32_t most = (uint32_t)(d->up_bytes / (sizeof(uint64_t) + part));
@@ -156,8 +170,11 @@ static int32_t opencl_write(ts_tier *tier, uint32_t n, void *const *rows, const 
 static int32_t opencl_copy(ts_tier *tier, void *to, const void *from, uint32_t bytes, ts_err err) {
   ts_opencl *d = tier->state;
   ts_opencl_begin(d);
-  const cl_int code = d->cl.EnqueueCopyBuffer(d->queue, d->pool, d->pool, ts_opencl_at(d, from) * 4, ts_opencl_at(d, to) * 4,
-                                              bytes, 0, NULL, NULL);
+  const uint64_t from_at = ts_opencl_at(d, from) * 4, to_at = ts_opencl_at(d, to) * 4;
+  const ts_opencl_part *source = ts_opencl_part_of(d, from_at), *target = ts_opencl_part_of(d, to_at);
+  ts_opencl_reach(d, 2, (const void *const[]){from, to}, bytes);
+  const cl_int code = d->cl.EnqueueCopyBuffer(d->queue, source->buffer, target->buffer, from_at - source->first,
+                                              to_at - target->first, bytes, 0, NULL, NULL);
   ts_opencl_end(d);
   return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "move a row on", err);
 }
@@ -175,6 +192,7 @@ static const ts_tier_device_ops device = {.read = opencl_read,
                                           .copy = opencl_copy,
                                           .try_steps = ts_opencl_try,
                                           .step = ts_opencl_step,
+                                          .stepped = ts_opencl_stepped,
                                           .count = opencl_count};
 
 const ts_tier_ops ts_hbm_opencl_tier = {.type = "HBM_OPENCL",
