@@ -28,12 +28,15 @@ import { addCalibrate } from "./calibrate.ts";
 import { addCheckpoint } from "./checkpoint.ts";
 import { addClaim } from "./claim.ts";
 import { addCurve } from "./curve.ts";
+import { addCompletions } from "./completions.ts";
 import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
+import { addInstall } from "./install.ts";
 import { addList } from "./list.ts";
+import { addManual } from "./manual.ts";
 import { addMerge } from "./merge.ts";
 import { addPlan } from "./plan.ts";
 import { addPrices } from "./prices.ts";
@@ -115,6 +118,9 @@ function program(context: Context): Command {
     addDoctor,
     addProvision,
     addSchema,
+    addInstall,
+    addCompletions,
+    addManual,
   ];
   for (const verb of add) verb(command as Command, context);
   // Verbs inherit neither the override nor the output when they are added by hand.

@@ -34,25 +34,33 @@ const workflows: readonly [string, Workflow][] = filesIn(".github/workflows/").m
 });
 const scripts: readonly string[] = [...filesIn(".github/scripts/"), ".ci/run"];
 
-Deno.test("the workflows are those for tests, pull requests, pages and nightly runs", () => {
-  assertEquals(workflows.map(([, { name }]) => name).sort(), ["nightly", "pages", "pull-request", "test"]);
+Deno.test("the workflows are those for tests, pull requests, pages, nightly runs and releases", () => {
+  assertEquals(workflows.map(([, { name }]) => name).sort(), ["nightly", "pages", "pull-request", "release", "test"]);
 });
 
 Deno.test.each(workflows)("%s runs scripts only, in a Debian 12 container, with pinned actions", (_path, workflow) => {
   const comments = workflow.name === "pull-request" ? { "pull-requests": "write" } : {};
-  assertEquals(workflow.permissions, { contents: "read", ...comments });
+  const contents = workflow.name === "release" ? "write" : "read";
+  assertEquals(workflow.permissions, { contents, ...comments });
   for (const { steps, container } of Object.values(workflow.jobs)) {
     for (const { run, uses } of steps) {
       if (run !== undefined) {
         assert(scripts.includes(run), `"${run}" is no script of .github/scripts`);
         assertEquals(container?.image, "debian:12");
-      } else assertMatch(uses ?? "", /^actions\/[\w-]+@v\d+$/);
+      } else assertMatch(uses ?? "", /^actions\/[\w-]+@[0-9a-f]{40}$/);
     }
   }
 });
 
+Deno.test("every pinned action says its version beside the commit, the same everywhere", () => {
+  const uses = workflows.flatMap(([path]) => read(path).match(/uses: .*/g) ?? []);
+  for (const line of uses) assertMatch(line, /@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  const actions = new Set(uses.map((line) => line.split("@")[0]));
+  assertEquals(new Set(uses).size, actions.size);
+});
+
 Deno.test("every script is used", () => {
-  const text = workflows.map(([path]) => read(path)).join("\n") + scripts.map(read).join("\n");
+  const text = [...workflows.map(([path]) => path), ...scripts, "action.yml"].map(read).join("\n");
   for (const script of scripts) assert(text.includes(script), `${script} is not used`);
 });
 
@@ -105,10 +113,12 @@ Deno.test("prepare.sh installs Node, npm and the packages of setup/packages.txt"
 
 Deno.test("the workflow of the pages runs, publishes and deploys, with no secret", () => {
   const [, workflow] = workflows.find(([, { name }]) => name === "pages") as [string, Workflow];
-  const steps = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map(({ run, uses }) => run ?? uses));
-  const order = [".github/scripts/bench.sh", ".github/scripts/publish.sh", "actions/upload-pages-artifact@v3"];
+  const steps = Object.values(workflow.jobs).flatMap(({ steps }) =>
+    steps.map(({ run, uses }) => run ?? uses?.replace(/@.*/, ""))
+  );
+  const order = [".github/scripts/bench.sh", ".github/scripts/publish.sh", "actions/upload-pages-artifact"];
   assertEquals(steps.filter((step) => order.includes(step ?? "")), order);
-  assert(steps.includes("actions/deploy-pages@v4"));
+  assert(steps.includes("actions/deploy-pages"));
   for (const [path] of workflows) assert(!/secrets\./.test(read(path)), `${path} uses a secret`);
 });
 
@@ -214,4 +224,137 @@ Deno.test("gate.sh has the base beside it, ends as the bench does, and tells the
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+/** Programs that stand before others in the path, and an empty folder to work in. */
+async function withPrograms(
+  programs: Readonly<Record<string, string>>,
+  body: (folder: string, env: Readonly<Record<string, string>>) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${folder}/bin`);
+    for (const [name, text] of Object.entries(programs)) {
+      await Deno.writeTextFile(`${folder}/bin/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+    }
+    await body(folder, { PATH: `${folder}/bin:${Deno.env.get("PATH")}`, HOME: folder });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function script(name: string): string {
+  return decodeURIComponent(new URL(`.github/scripts/${name}`, root).pathname);
+}
+
+Deno.test("action.yml hands every input to its script, which runs, compares and says the verdict", async () => {
+  interface Action {
+    readonly inputs: Readonly<Record<string, { readonly default: string }>>;
+    readonly outputs: Readonly<Record<string, unknown>>;
+    readonly runs: {
+      readonly using: string;
+      readonly steps: readonly (Step & { readonly env: Record<string, string> })[];
+    };
+  }
+  const { inputs, outputs, runs: { using, steps: [step] } } = parseYaml(read("action.yml")) as Action;
+  assertEquals(using, "composite");
+  assertEquals(step?.run, '"$GITHUB_ACTION_PATH/.github/scripts/action.sh"');
+  const handed = Object.entries(step?.env ?? {}).map((
+    [name, value],
+  ) => [name.toLowerCase().replaceAll("_", "-"), value]);
+  assertEquals(handed, Object.keys(inputs).map((name) => [name, `\${{ inputs.${name} }}`]));
+  const defaults = Object.fromEntries(
+    Object.entries(inputs).map(([name, given]) => [name.toUpperCase().replaceAll("-", "_"), given.default]),
+  );
+  // The same commands, with a suite that only tells what it was asked for and ends as it is told.
+  const npx = 'printf "%s\\n" "$@" > asked; mkdir -p "$OUT"; echo "the summary" > "$OUT/summary.md"; exit "${ENDS:-0}"';
+  await withPrograms({ npx }, async (folder, env) => {
+    await Deno.writeTextFile(`${folder}/before.jsonl`, "");
+    const outcome = async (more: Readonly<Record<string, string>>): Promise<[number, string | undefined]> => {
+      for (const name of ["output", "summary"]) await Deno.writeTextFile(`${folder}/${name}`, "");
+      const { code } = await new Deno.Command("bash", {
+        args: [script("action.sh")],
+        cwd: folder,
+        env: {
+          ...env,
+          ...defaults,
+          GITHUB_OUTPUT: `${folder}/output`,
+          GITHUB_STEP_SUMMARY: `${folder}/summary`,
+          ...more,
+        },
+        stdin: "null",
+      }).output();
+      return [code, /^verdict=(.*)$/m.exec(Deno.readTextFileSync(`${folder}/output`))?.[1]];
+    };
+    const baseline = { BASELINE: "before.jsonl" };
+    assertEquals(await outcome({}), [0, "none"]);
+    assertMatch(
+      Deno.readTextFileSync(`${folder}/asked`),
+      /^-y\ndeno@\S+\nrun\n(.*\n)+tierbench\nrun\npmem-modes\n--out\ntierbench-report\n$/,
+    );
+    assertEquals(Deno.readTextFileSync(`${folder}/summary`), "the summary\n");
+    assertEquals(await outcome({ BASELINE: "missing.jsonl" }), [0, "none"]);
+    assertEquals(await outcome({ ...baseline, TOLERANCE: "3", ARGUMENTS: "--quick --seed 5" }), [0, "kept"]);
+    assertMatch(
+      Deno.readTextFileSync(`${folder}/asked`),
+      /\n--baseline\nbefore\.jsonl\n--tolerance\n3\n--quick\n--seed\n5\n$/,
+    );
+    assertEquals(await outcome({ ...baseline, ENDS: "5" }), [5, "worse"]);
+    assertMatch(Deno.readTextFileSync(`${folder}/summary`), /^Against the baseline: \*\*worse\*\*\.\n\nthe summary/);
+    assertEquals(await outcome({ ...baseline, ENDS: "5", FAIL_ON: "never" }), [0, "worse"]);
+    assertEquals(await outcome({ ...baseline, ENDS: "6" }), [0, "unclear"]);
+    assertEquals(await outcome({ ...baseline, ENDS: "6", FAIL_ON: "unclear" }), [6, "unclear"]);
+    assertEquals(await outcome({ ...baseline, ENDS: "1" }), [1, undefined]);
+    assertEquals(await outcome({ ENDS: "5" }), [5, undefined]);
+    assertEquals(await outcome({ FAIL_ON: "always" }), [2, undefined]);
+  });
+  assertEquals(Object.keys(outputs), ["report", "verdict"]);
+});
+
+Deno.test("release.sh packs the tagged tree and takes the changelog's words, or says what does not go together", async () => {
+  const curl = 'for last; do :; done; echo "$last" >> asked; echo \'{"upload_url":"http://up/assets{?name,label}"}\'';
+  await withPrograms({ curl }, async (folder, env) => {
+    const clone = `${folder}/clone`;
+    await Deno.mkdir(clone);
+    await Deno.writeTextFile(`${clone}/deno.json`, '{ "version": "1.2.3" }');
+    await Deno.writeTextFile(
+      `${clone}/CHANGELOG.md`,
+      "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.3 - 2026-01-02\n\n- first\n\n## 1.2.2\n\n- old\n",
+    );
+    const git = (...args: string[]) => done("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], clone);
+    await git("init", "-q");
+    await git("add", "-A");
+    await git("commit", "-qm", "all");
+    await git("tag", "v1.2.3");
+    await git("tag", "v1.2.4");
+    const release = async (tag: string, more: Readonly<Record<string, string>> = {}): Promise<[number, string]> => {
+      const { code, stderr } = await new Deno.Command("bash", {
+        args: [script("release.sh")],
+        cwd: clone,
+        env: { ...env, TAG: tag, GITHUB_API_URL: "http://api", GITHUB_REPOSITORY: "a/b", ...more },
+        stdin: "null",
+      }).output();
+      return [code, new TextDecoder().decode(stderr).trim()];
+    };
+    assertEquals(await release("v1.2.4"), [1, "Cannot release v1.2.4: deno.json says 1.2.3, whose tag is v1.2.3"]);
+    assertEquals(await release("v1.2.3", { TOKEN: "one" }), [0, ""]);
+    assertEquals(Deno.readTextFileSync(`${clone}/notes.md`).trim(), "- first");
+    assertEquals(JSON.parse(Deno.readTextFileSync(`${clone}/release.json`)), {
+      tag_name: "v1.2.3",
+      name: "v1.2.3",
+      body: "\n- first\n\n",
+    });
+    assertEquals(await done("sha256sum", ["-c", "tierbench-1.2.3.tar.gz.sha256"], clone), "tierbench-1.2.3.tar.gz: OK");
+    assertMatch(await done("tar", ["-tzf", "tierbench-1.2.3.tar.gz"], clone), /^tierbench-1\.2\.3\/CHANGELOG\.md$/m);
+    const asked = [
+      "http://api/repos/a/b/releases",
+      ...["", ".sha256"].map((end) => `http://up/assets?name=tierbench-1.2.3.tar.gz${end}`),
+    ];
+    assertEquals(
+      Deno.readTextFileSync(`${clone}/asked`).trim().split("\n").filter((line) => line !== "/dev/null"),
+      asked,
+    );
+    await Deno.writeTextFile(`${clone}/CHANGELOG.md`, "## Unreleased\n\n- later\n");
+    assertEquals(await release("v1.2.3"), [1, 'Cannot release v1.2.3: CHANGELOG.md says nothing under "## 1.2.3"']);
+  });
 });
