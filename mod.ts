@@ -26,7 +26,7 @@
 export { formatBytes, parseBytes } from "./base/bytes.ts";
 export { nearest } from "./base/nearest.ts";
 export { shownLine, shownText } from "./base/shown.ts";
-export { type FileKind, readUserText } from "./base/user_file.ts";
+export { type FileKind, MissingFileError, readUserText } from "./base/user_file.ts";
 export { VERSION } from "./base/version.ts";
 export { writing } from "./base/writing.ts";
 export {

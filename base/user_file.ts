@@ -30,16 +30,25 @@ const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: n
   software: { noun: "the prices of software", most: 4 * MIB },
 };
 
+/** A file or folder that the user named is not there. */
+export class MissingFileError extends Deno.errors.NotFound {
+  /** The error. @param message What was to be read, and its path. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "MissingFileError";
+  }
+}
+
 /**
  * The bytes of a user's file.
  *
- * @throws {Deno.errors.NotFound} if there is no such file.
+ * @throws {MissingFileError} if there is no such file.
  * @throws {TypeError} if it is a directory.
  * @throws {RangeError} if it is larger than a file of its kind may be; nothing of it is read then.
  */
 export async function readUserFile(path: string, kind: FileKind): Promise<Uint8Array<ArrayBuffer>> {
   const { noun, most } = KINDS[kind];
-  using file = await opened(path, noun);
+  using file = await openUserFile(path, noun);
   const { isDirectory, size } = await file.stat();
   if (isDirectory) throw new TypeError(`Cannot read ${noun}: ${quoted(path)} is a directory, expected a file`);
   const refuse = (bytes: string): never => {
@@ -102,12 +111,18 @@ export function withoutMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-async function opened(path: string, noun: string): Promise<Deno.FsFile> {
+/**
+ * Opens a user's file.
+ *
+ * @param noun What messages call it: "the plan".
+ * @throws {MissingFileError} if there is no such file.
+ */
+export async function openUserFile(path: string, noun: string): Promise<Deno.FsFile> {
   try {
     return await Deno.open(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Deno.errors.NotFound(`Cannot read ${noun}: ${quoted(path)} does not exist`, { cause: error });
+    throw new MissingFileError(`Cannot read ${noun}: ${quoted(path)} does not exist`, { cause: error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 // @ts-types="@commander-js/extra-typings"
 import { Argument, type Command } from "commander";
 import {
@@ -9,7 +10,7 @@ import {
   TierstoreError,
   verifyCheckpoints,
 } from "../mod.ts";
-import { EXIT } from "./exit_codes.ts";
+import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { barText } from "./ui/progress.ts";
 import { tableText } from "./ui/table.ts";
@@ -36,6 +37,9 @@ export function addCheckpoint(program: Command, { terminal, exit }: Context): vo
     .option("--json", "for machines")
     .addHelpText("after", HELP)
     .action(async (action, folder, { json }) => {
+      if (!existsSync(folder)) {
+        throw new UsageError(`Cannot read the checkpoints: the folder "${folder}" does not exist`);
+      }
       const chain = inspectCheckpoints(folder);
       if (action === "inspect") {
         return terminal.out(json === true ? jsonText(chain) : chain.length === 0 ? noneText(folder) : chainText(chain));

@@ -13,7 +13,6 @@ import {
   type Result,
   writing,
 } from "../mod.ts";
-import { UsageError } from "./exit_codes.ts";
 
 /** What the owner of the machine said on the command line. */
 interface AnswerWords {
@@ -25,12 +24,7 @@ interface AnswerWords {
 export async function answersOf({ note = [], answers: file }: AnswerWords): Promise<Answers> {
   const words = parseNotes(note);
   if (file === undefined) return words;
-  try {
-    return joinAnswers(parseAnswers(await readUserText(file, "answers"), file), words);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new UsageError(`Cannot read the answers: "${file}" does not exist`);
-  }
+  return joinAnswers(parseAnswers(await readUserText(file, "answers"), file), words);
 }
 
 /** Writes the one file that is sent, and says what is in it. */

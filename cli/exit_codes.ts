@@ -15,7 +15,7 @@ export const EXIT_HELP = `
 Exit codes:
   0    everything went well
   1    something failed: a sample, a file, the disk
-  2    the words or the scenario are wrong; merge: a shard is lost
+  2    the words or the scenario are wrong, or a file is not there; merge: a shard is lost
   3    a medium that was required is not here
   4    the set-up is incomplete: the native library or a system library is missing
   5    compare, rerun, --baseline: slower beyond the noise, or what ought to be equal to the bit differs

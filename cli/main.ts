@@ -11,6 +11,7 @@ import {
   CalibrationError,
   CalibrationInterrupted,
   MergeError,
+  MissingFileError,
   NativeLibraryError,
   ProfileError,
   RerunError,
@@ -141,6 +142,7 @@ const USAGE_ERRORS = [
   RerunError,
   VouchError,
   MergeError,
+  MissingFileError,
 ] as const;
 
 function exitCodeOf(error: unknown): number {

@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { checkPage, type PageCheck, readPageBytes, shownLine } from "../mod.ts";
+import { checkPage, MissingFileError, type PageCheck, readPageBytes, shownLine } from "../mod.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 
@@ -26,11 +26,11 @@ function faults({ sealed, damage, root }: PageCheck, wanted: string | undefined)
 }
 
 /** What the sums of a file say, or why it cannot be read: other files are looked at all the same. */
-async function checked(file: string): Promise<PageCheck | string> {
+async function checked(file: string): Promise<PageCheck | Error> {
   try {
     return checkPage(await readPageBytes(file));
   } catch (error) {
-    if (error instanceof Error) return error.message;
+    if (error instanceof Error) return error;
     throw error;
   }
 }
@@ -55,23 +55,27 @@ export function addVerify(program: Command, { terminal, exit }: Context): void {
       const checks = [];
       for (const file of files) {
         const check = await checked(file);
-        checks.push({ file, check, faults: typeof check === "string" ? [check] : faults(check, root) });
+        checks.push({ file, check, faults: check instanceof Error ? [check.message] : faults(check, root) });
       }
       if (json) {
         const plain = checks.map(({ file, check }) =>
-          typeof check === "string"
-            ? { file, error: check }
+          check instanceof Error
+            ? { file, error: check.message }
             : { file, root: check.root ?? null, parts: check.parts.length, damage: check.damage }
         );
         terminal.out(`${JSON.stringify(plain, undefined, 2)}\n`);
       } else {
         for (const { file, check, faults } of checks) {
-          if (faults.length === 0 && typeof check !== "string") {
+          if (faults.length === 0 && !(check instanceof Error)) {
             terminal.out(`${file}: whole, ${check.parts.length} parts, root ${check.root}\n`);
           }
           for (const fault of faults) terminal.err(`${file}: ${fault}\n`);
         }
       }
-      if (checks.some(({ faults }) => faults.length > 0)) exit(EXIT.failed);
+      const wrong = checks.filter(({ faults }) => faults.length > 0);
+      // What is damaged counts more than what is not there.
+      if (wrong.length > 0) {
+        exit(wrong.every(({ check }) => check instanceof MissingFileError) ? EXIT.usage : EXIT.failed);
+      }
     });
 }

@@ -87,14 +87,9 @@ export const QUALITY_ID = "quality";
 
 /** Reads a file's records; the text of a line that was cut off is left out. */
 export async function readResultText(path: string): Promise<ResultText> {
-  try {
-    const bytes = await readUserFile(path, "result");
-    // Bytes are counted as they are: those that are no UTF-8 have others in the text.
-    return { ...parseResultText(new TextDecoder().decode(bytes), path), completeBytes: bytes.lastIndexOf(10) + 1 };
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Deno.errors.NotFound(`Cannot read the results: "${path}" does not exist`, { cause: error });
-  }
+  const bytes = await readUserFile(path, "result");
+  // Bytes are counted as they are: those that are no UTF-8 have others in the text.
+  return { ...parseResultText(new TextDecoder().decode(bytes), path), completeBytes: bytes.lastIndexOf(10) + 1 };
 }
 
 /**

@@ -11,6 +11,7 @@ import { type DataDescription, describeData, generateData, importCriteo, verifyD
 import { TierstoreError } from "../../ffi/errors.ts";
 import { digestOf } from "../../base/canonical.ts";
 import { FileLock } from "../../base/lock.ts";
+import { MissingFileError } from "../../base/user_file.ts";
 import type { ResolvedCriteoData, ResolvedSyntheticData, ResolvedWorkload } from "./workload.ts";
 
 /** Changes whenever the native library writes other bytes for the same options. */
@@ -117,7 +118,7 @@ async function fileKey(path: string): Promise<object> {
     return { size, changed: mtime?.getTime() ?? 0 };
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Deno.errors.NotFound(`Cannot read the rows: "${path}" does not exist`, { cause: error });
+    throw new MissingFileError(`Cannot read the rows: "${path}" does not exist`, { cause: error });
   }
 }
 

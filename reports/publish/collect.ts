@@ -5,6 +5,7 @@
  */
 
 import { join, relative, resolve, sep } from "node:path";
+import { MissingFileError } from "../../base/user_file.ts";
 import { DamagedPageError } from "../capsule/damaged_page.ts";
 import { parsePage, parseSimulationPage, type ReadPage, readPageBytes } from "../capsule/read.ts";
 import { checkPage } from "../capsule/seal.ts";
@@ -116,7 +117,7 @@ async function* pages(folder: string, except: string | undefined): AsyncGenerato
     entries = await Array.fromAsync(Deno.readDir(folder));
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Deno.errors.NotFound(`Cannot publish "${folder}": there is no such folder`, { cause: error });
+    throw new MissingFileError(`Cannot publish "${folder}": there is no such folder`, { cause: error });
   }
   for (const { name, isDirectory, isFile } of entries) {
     const path = join(folder, name);

@@ -216,10 +216,8 @@ export async function readPriceFiles(paths: readonly string[]): Promise<{ name: 
       return { name: basename(path), text: await readUserText(path, "prices") };
     } catch (error) {
       const { message } = error as Error;
-      const told = message.startsWith("Cannot read the prices")
-        ? message
-        : `Cannot read the prices in "${path}": ${message}`;
-      throw new Error(told, { cause: error });
+      if (message.startsWith("Cannot read the prices")) throw error;
+      throw new Error(`Cannot read the prices in "${path}": ${message}`, { cause: error });
     }
   }));
 }

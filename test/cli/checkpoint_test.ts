@@ -105,7 +105,7 @@ Deno.test("tierbench checkpoint says so where there is none, and takes no other 
     const none = await tierbench("inspect", folder);
     assertEquals([none.code, none.out], [0, `${folder}: no checkpoints\n`]);
     const nowhere = await tierbench("verify", `${folder}/none`);
-    assertEquals(nowhere.code, 1);
+    assertEquals(nowhere.code, 2);
     assertMatch(nowhere.err, /none/);
     assertEquals((await tierbench("look", folder)).code, 2);
   } finally {

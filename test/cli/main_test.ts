@@ -112,10 +112,35 @@ for (
   });
 }
 
-Deno.test("tierbench report of a folder without results fails with one line", async () => {
-  const { code, err } = await tierbench("report", "no/such");
-  assertEquals([code, err], [1, 'error    Cannot read the results: "no/such/result.jsonl" does not exist\n']);
-});
+Deno.test.each([
+  "run no/such.jsonc",
+  "run --quick --data no/such.tsv",
+  "run --baseline no/such",
+  "validate no/such.jsonc",
+  "report no/such",
+  "verify no/such.html",
+  "reanalyse no/such.html",
+  "rerun no/such.html",
+  "compare no/such.html no/other.html",
+  "merge no/such",
+  "publish no/such",
+  "claim no/such",
+  "prices no/such.csv",
+  "ask no/such.jsonc",
+  "plan no/such.jsonc",
+  "size no/such.jsonc",
+  "curve no/such.csv",
+  "inspect no/such",
+  "profile no/such.csv",
+  "checkpoint verify no/such",
+].map((words) => ({ words })))(
+  "tierbench $words says in one line what is not there, with exit code 2",
+  async ({ words }) => {
+    const { code, err } = await tierbench(...words.split(" "));
+    assertEquals(code, 2);
+    assertMatch(err, /^[^\n]*"[^"]*no\/such[^"]*"[^\n]*(does not exist|there is no such folder)[^\n]*\n$/);
+  },
+);
 
 Deno.test("tierbench report of a contribution rebuilds the report and shows the checklist, or names what is damaged", async () => {
   const made = fixtureResult();
@@ -134,7 +159,7 @@ Deno.test("tierbench report of a contribution rebuilds the report and shows the 
     const bad = await tierbench("report", `${folder}/c.html`);
     assertEquals([bad.code, bad.out], [1, ""]);
     assertStringIncludes(bad.err, 'c.html": the sample "fsdax#2" is damaged');
-    assertEquals((await tierbench("report", `${folder}/none.html`)).code, 1);
+    assertEquals((await tierbench("report", `${folder}/none.html`)).code, 2);
   });
 });
 

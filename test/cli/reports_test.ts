@@ -43,7 +43,7 @@ Deno.test("tierbench verify says whole with the root hash, or names the damaged 
     assertEquals([json.code, JSON.parse(json.out)[0].damage.length > 0], [1, true]);
     await Deno.writeTextFile(bad, "<!DOCTYPE html>");
     assertStringIncludes((await tierbench("verify", bad)).err, "carries no sums");
-    assertEquals((await tierbench("verify", `${folder}/none.html`)).code, 1);
+    assertEquals((await tierbench("verify", `${folder}/none.html`)).code, 2);
   });
 });
 
@@ -130,7 +130,7 @@ Deno.test("tierbench compare --baseline is a gate: exit codes 0, 5 and 6, and a 
     assertEquals(three.code, 2);
     assertStringIncludes(three.err, "Cannot compare 3 results: expected two");
     const early = await tierbench("run", "pmem-modes", "--baseline", `${folder}/none.html`);
-    assertEquals(early.code, 1);
+    assertEquals(early.code, 2);
     assertEquals((await tierbench("run", "pmem-modes", "--tolerance", "5")).code, 2);
     // Another scenario is refused before anything runs.
     const other = await tierbench("run", "pmem-modes", "--baseline", base, "--out", `${folder}/out`);

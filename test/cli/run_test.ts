@@ -86,7 +86,7 @@ Deno.test("tierbench run trains on all four, from any folder, to the same rows, 
       await Deno.stat(`${folder}/reports/out/tiny/${file}`);
     }
     const again = await command(folder, "report", "--json").output();
-    assertEquals(again.code, 1); // no results of pmem-modes here
+    assertEquals(again.code, 2); // no results of pmem-modes here
     const report = await command(folder, "report", "reports/out/tiny", "--json").output();
     assertEquals(report.code, 0);
     JSON.parse(text(report.stdout));
@@ -196,7 +196,7 @@ Deno.test("tierbench run --data names file and line of a broken row, exit code 1
     assertEquals(code, 1);
     assertMatch(text(stderr), /rows\.tsv.*\b3\b/);
     const missing = await command(folder, "run", "tiny.jsonc", "--data", "none.tsv").output();
-    assertEquals(missing.code, 1);
+    assertEquals(missing.code, 2);
     assertMatch(text(missing.stderr), /Cannot read the rows: ".*none\.tsv" does not exist/);
   });
 });

@@ -6,6 +6,7 @@
 
 import { Readable, type Transform } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { openUserFile } from "../../../base/user_file.ts";
 import { TraceError } from "./batch.ts";
 import { ZstdFrames } from "./zstd_frames.ts";
 
@@ -63,9 +64,9 @@ export class TraceBytes implements Disposable {
     this.#unpacked = this.packing === undefined ? this.#plain(start) : this.#unpack(this.packing, start);
   }
 
-  /** Opens a file. @throws {TraceError} If it is empty. */
+  /** Opens a file. @throws {MissingFileError} If there is none. @throws {TraceError} If it is empty. */
   static async open(path: string): Promise<TraceBytes> {
-    const file = await Deno.open(path);
+    const file = await openUserFile(path, "the trace");
     try {
       const { size, isDirectory } = await file.stat();
       if (isDirectory) throw new TraceError(`Cannot read the trace "${path}": it is a folder; give a file`);
