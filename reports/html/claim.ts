@@ -16,7 +16,7 @@ import {
 import type { CaseClaim, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Kind, kindText } from "../summary/kind.ts";
-import { figure, kind, table } from "./parts.ts";
+import { figure, kind, more, table } from "./parts.ts";
 
 /** Claims with charts; further ones have their tables alone. */
 export const CHARTED_CLAIMS = 6;
@@ -28,10 +28,14 @@ export function claims(summary: Summary): Markup | undefined {
   return html`
     <section aria-labelledby="claims">
       <h2 id="claims" tabindex="-1">Where the savings come from</h2>
-      <p>Every saving against DRAM taken apart. The points of a saving add up to it: they are the mean over all orders in which its
-      causes can be switched on. The second column is what a cause adds when all others are there already; the last one the saving
-      that would be left without it.</p>
-      ${unpriced(summary)}${shown.map((claim) => one(claim, summary.claims.indexOf(claim)))}
+      <p>Every saving against DRAM taken apart; the points of its causes add up to it.</p>
+      ${unpriced(summary)}${shown.length < 2 ? undefined : selector(shown)}${shown.map((claim) =>
+        one(claim, summary.claims.indexOf(claim))
+      )}${more(
+        "how a saving is taken apart",
+        html`<p>The points are the mean over all orders in which the causes can be switched on (Shapley value). The second column is
+      what a cause adds when all others are there already; the last one the saving that would be left without it.</p>`,
+      )}
     </section>
   `;
 }
@@ -75,15 +79,22 @@ function drawn(
   return figure(id, { title, text, unit, kinds }, numbers);
 }
 
+/** Chooses the saving that is shown; without a script, and on paper, all are. */
+function selector(shown: readonly CaseClaim[]): Markup {
+  return html`<p class="choose"><label for="claim-choice">Saving of</label> <select id="claim-choice">${
+    shown.map(({ case: name }, i) => html`<option value="${i}">${name}</option>`)
+  }</select></p>`;
+}
+
 function one(claimed: CaseClaim, index: number): Markup {
   const chart = (kind: string): string | undefined => index < CHARTED_CLAIMS ? `${kind}-${index}` : undefined;
   const { case: name, claim, causes, tornado, flips } = claimed;
   return html`
-    <h3>${name} ${kind(claimed)}</h3>
+    <div class="claim"><h3>${name} ${kind(claimed)}</h3>
     <p>${sideText(claim.b, claim.sign)}, ${sideText(claim.a, claim.sign)} in ${claim.a.name}. Saved: ${savedText(
       claimed,
     )} of the DRAM cost.</p>
-    <div class="two">${drawn(
+    ${drawn(
       chart("waterfall"),
       `Where the saving of ${name} comes from`,
       "Every bar begins where the one above it ends; filled bars save, outlined ones cost.",
@@ -109,33 +120,39 @@ function one(claimed: CaseClaim, index: number): Markup {
           ["sum", pointsText(causes.reduce((sum, { points }) => sum + points, 0)), "", "", ""],
         ],
       ),
-    )}${drawn(
-      chart("tornado"),
-      `What the saving of ${name} hangs on`,
-      "The saving at the ends of each input's range, the widest first; filled where more of the input saves more. The dashed line " +
-        "is the saving as priced.",
-      "saved, percent of the DRAM cost",
-      claimed,
-      table(
-        `Saving of ${name} at the ends of each input's range, the widest first`,
-        [
-          { title: "input" },
-          { title: "at the low end" },
-          { title: "at the high end" },
-          { title: "range", words: true },
-        ],
-        tornado.map(({ input, atLow, atHigh }) => [
-          input.name,
-          savingText(atLow),
-          savingText(atHigh),
-          `${inputText(input, input.range.low)} to ${inputText(input, input.range.high)}: ${input.why}`,
-        ]),
-      ),
+    )}${more(
+      `what the saving of ${name} hangs on, and where it would turn around`,
+      html`${
+        drawn(
+          chart("tornado"),
+          `What the saving of ${name} hangs on`,
+          "The saving at the ends of each input's range, the widest first; filled where more of the input saves more. The dashed line " +
+            "is the saving as priced.",
+          "saved, percent of the DRAM cost",
+          claimed,
+          table(
+            `Saving of ${name} at the ends of each input's range, the widest first`,
+            [
+              { title: "input" },
+              { title: "at the low end" },
+              { title: "at the high end" },
+              { title: "range", words: true },
+            ],
+            tornado.map(({ input, atLow, atHigh }) => [
+              input.name,
+              savingText(atLow),
+              savingText(atHigh),
+              `${inputText(input, input.range.low)} to ${inputText(input, input.range.high)}: ${input.why}`,
+            ]),
+          ),
+        )
+      }${
+        table(
+          `Value of each input at which ${name} and ${claim.a.name} cost the same, the others as they are`,
+          [{ title: "input" }, { title: "now" }, { title: "turns around", words: true }],
+          flips.map((flip) => [flip.input.name, inputText(flip.input, flip.input.value), flipText(flip, claim)]),
+        )
+      }`,
     )}</div>
-    <details><summary>Where the saving of ${name} would turn around</summary>${table(
-      `Value of each input at which ${name} and ${claim.a.name} cost the same, the others as they are`,
-      [{ title: "input" }, { title: "now" }, { title: "turns around", words: true }],
-      flips.map((flip) => [flip.input.name, inputText(flip.input, flip.input.value), flipText(flip, claim)]),
-    )}</details>
   `;
 }

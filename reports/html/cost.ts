@@ -15,7 +15,7 @@ import { HOURS_PER_YEAR } from "../../models/costs/owned.ts";
 import { dateText, isStale, MARK_WORDS, type Provenance } from "../../models/costs/price_book.ts";
 import { breakEven } from "./break_even.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { type Cell, type Column, estimateCell, kind, table } from "./parts.ts";
+import { type Cell, type Column, estimateCell, kind, more, table } from "./parts.ts";
 
 /** The cost section; says why when nothing could be priced. */
 export function cost(summary: Summary): Markup | undefined {
@@ -45,13 +45,14 @@ function priced(summary: Summary, pricing: Pricing): Markup {
   } of rows, the cheapest machines of ${pricing.provider} that hold it, at prices of ${pricing.dates} (the latest as of ${pricing.asOf}). In the bill: ${
     boundaryText(pricing.boundary)
   }.${own}${stale}</p>
-${machines(cases, pricing)}${owning(cases, pricing)}${
-    boundaries(cases, pricing)
-  }<h3>How the run was scaled to this size</h3><p>${pricing.scaling}</p>
-<h3 id="change" tabindex="-1">What would change this</h3>${change(cases, pricing)}${others(pricing)}${
-    breakEven(summary)
-  }
-<details><summary>Every price used, with date, source and mark</summary>${prices(pricing)}</details>`;
+<h3 id="change" tabindex="-1">What would change this</h3>${change(cases, pricing)}${
+    more(
+      "machines that hold the model, and how the run was scaled to it",
+      html`${machines(cases, pricing)}${owning(cases, pricing)}<p>${pricing.scaling}</p>${others(pricing)}`,
+    )
+  }${boundaries(cases, pricing)}${breakEven(summary)}${
+    more("every price used, with date, source and mark", prices(pricing))
+  }`;
 }
 
 function machines(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
@@ -158,12 +159,15 @@ function boundaries(cases: readonly CaseSummary[], pricing: Pricing): Markup | u
         compared.map((one) => [one.name, ...lines.map((_, i) => saving(one, i))]),
       )}
     `;
-  return html`
-    <h3>What is in the bill</h3>${tables}<p
-      class="note">Each line holds those above it. ${within.length === 0
-        ? ""
-        : "What both sides pay alike makes a saving smaller. "}The scenario's cost.boundary moves the boundary; cost.bill says how many workers, how much data, how many checkpoints.</p>
-  `;
+  return more(
+    "what is in the bill, and the savings if it ended elsewhere",
+    html`
+      ${tables}<p
+        class="note">Each line holds those above it. ${within.length === 0
+          ? ""
+          : "What both sides pay alike makes a saving smaller. "}The scenario's cost.boundary moves the boundary; cost.bill says how many workers, how much data, how many checkpoints.</p>
+    `,
+  );
 }
 
 function change(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
@@ -190,10 +194,15 @@ function change(cases: readonly CaseSummary[], { sign }: Pricing): Markup {
           flip === undefined ? "–" : estimateText(flip),
         ];
       }),
-    )}<p
-      class="note">Memory sold to the byte: machines come in sizes, and part of a saving can be the size that happens to fit.
-    Workers: training machines that every configuration rents alike; the more of the bill they are, the more speed counts and
-    the less memory does. The multiple keeps the price of the PMem machine, which holds DRAM too, where it is.</p>
+    )}${more(
+      "what these columns mean",
+      html`
+        <p
+          class="note">Memory sold to the byte: machines come in sizes, and part of a saving can be the size that happens to fit.
+            Workers: training machines that every configuration rents alike; the more of the bill they are, the more speed counts and
+            the less memory does. The multiple keeps the price of the PMem machine, which holds DRAM too, where it is.</p>
+      `,
+    )}
   `;
 }
 

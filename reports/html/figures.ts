@@ -11,7 +11,7 @@ import type { Summary } from "../summary/summary_types.ts";
 import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../summary/quality_words.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { estimateCell, figure, kind, table } from "./parts.ts";
+import { estimateCell, figure, kind, more, table } from "./parts.ts";
 import { kindsText, kindText } from "../summary/kind.ts";
 import { checkpoints } from "./checkpoints.ts";
 import { filter } from "./filter.ts";
@@ -23,35 +23,24 @@ import { aucCell, aucText } from "../../scenarios/record.ts";
 export function speed(summary: Summary): Markup | undefined {
   const cases = summary.cases.filter((one) => one.throughput !== undefined);
   if (cases.length === 0) return undefined;
-  const chart = figure(
-    "throughput",
-    {
-      title: "Throughput",
-      text:
-        "Samples trained in a second of wall time; whiskers are 95 % bootstrap intervals over processes. Solid bars " +
-        "are measured, hatched emulated, outlined simulated.",
-      unit: "thousand samples/s",
-      kinds: kindsText(cases),
-    },
-    table(
-      "Throughput",
-      [
-        { title: "case" },
-        { title: "kind", words: true },
-        { title: "samples/s" },
-        { title: "against DRAM" },
-        { title: "samples" },
-        { title: "each process, samples/s", words: true },
-      ],
-      cases.map((one) => [
-        one.name,
-        kind(one),
-        one.throughput === undefined ? "–" : estimateText(one.throughput),
-        one.relative === undefined ? "–" : estimateText(one.relative),
-        `${one.samples}`,
-        one.perProcess.map(({ rate }) => significant(rate)).join(", "),
-      ]),
-    ),
+  const rates = table(
+    "Throughput",
+    [
+      { title: "case" },
+      { title: "kind", words: true },
+      { title: "samples/s" },
+      { title: "against DRAM" },
+      { title: "samples" },
+      { title: "each process, samples/s", words: true },
+    ],
+    cases.map((one) => [
+      one.name,
+      kind(one),
+      one.throughput === undefined ? "–" : estimateText(one.throughput),
+      one.relative === undefined ? "–" : estimateText(one.relative),
+      `${one.samples}`,
+      one.perProcess.map(({ rate }) => significant(rate)).join(", "),
+    ]),
   );
   const steps = figure(
     "percentiles",
@@ -91,7 +80,10 @@ export function speed(summary: Summary): Markup | undefined {
     } a process, p99 is the slowest step or near it.</p>`;
   return html`
     <section
-      aria-labelledby="speed"><h2 id="speed" tabindex="-1">Speed</h2>${chart}<h3>Step times</h3>${steps}${few}</section>
+      aria-labelledby="speed"><h2 id="speed" tabindex="-1">Speed</h2>${steps}${few}${more(
+        "samples a second of each process",
+        rates,
+      )}</section>
   `;
 }
 
@@ -165,42 +157,38 @@ export function memory(summary: Summary): Markup | undefined {
   );
   const hit = cases.filter((one) => one.hits !== undefined);
   const below = ["second", "third", "fourth"].slice(0, Math.max(0, ...hit.map((one) => one.hits?.below.length ?? 0)));
-  const hits = hit.length === 0 ? undefined : figure(
-    "hits",
-    {
-      title: "First-tier hit ratio",
-      text: "Ratios compare only where they are shares of the same thing; the table says of what.",
-      unit: "percent",
-      kinds: kindsText(hit),
-    },
-    table(
-      "First-tier hit ratio, percent",
-      [
-        { title: "case" },
-        { title: "kind", words: true },
-        { title: "hits" },
-        ...below.map((tier) => ({ title: `${tier} tier` })),
-        { title: "new rows" },
-        { title: "share of", words: true },
-      ],
-      hit.map((one) => [
-        one.name,
-        kind(one),
-        estimateCell(one.hits?.ratio, 100),
-        ...below.map((_, i) => one.hits?.below[i] === undefined ? "–" : significant(one.hits.below[i] * 100)),
-        one.hits?.created === undefined ? "–" : significant(one.hits.created * 100),
-        one.hits?.denominator ?? "–",
-      ]),
-    ),
+  const hits = hit.length === 0 ? undefined : more(
+    "what the first tier answers, in percent",
+    html`<p class="note">Ratios compare only where they are shares of the same thing; the table says of what.</p>${
+      table(
+        "First-tier hit ratio, percent",
+        [
+          { title: "case" },
+          { title: "kind", words: true },
+          { title: "hits" },
+          ...below.map((tier) => ({ title: `${tier} tier` })),
+          { title: "new rows" },
+          { title: "share of", words: true },
+        ],
+        hit.map((one) => [
+          one.name,
+          kind(one),
+          estimateCell(one.hits?.ratio, 100),
+          ...below.map((_, i) => one.hits?.below[i] === undefined ? "–" : significant(one.hits.below[i] * 100)),
+          one.hits?.created === undefined ? "–" : significant(one.hits.created * 100),
+          one.hits?.denominator ?? "–",
+        ]),
+      )
+    }`,
   );
   return html`
     <section
       aria-labelledby="memory"><h2 id="memory" tabindex="-1">Where the bytes are, and what the first tier answers</h2>
-    ${bytes}${hits}${missCurve(summary)}${traffic(cases)}${link(cases)}${filter(cases)}${checkpoints(cases)}</section>
+    ${bytes}${link(cases)}${filter(cases)}${checkpoints(cases)}${hits}${missCurve(summary)}${traffic(cases)}</section>
   `;
 }
 
-/** AUC and logloss of the longer run, against samples and against time; the time to the AUC that the scenario names. */
+/** The AUC of the longer run; logloss and seconds in its table; the time to the AUC that the scenario names. */
 export function quality(summary: Summary): Markup | undefined {
   const run = summary.quality;
   if (run === undefined) return undefined;
@@ -222,34 +210,22 @@ export function quality(summary: Summary): Markup | undefined {
       at.logloss.toFixed(4),
     ]),
   );
-  const kinds = `Run on ${run.configuration}, ${kindText(run)}`;
+  // Without an AUC there is nothing to draw of it: the logloss is drawn, and the table's column says why.
+  const what = run.auc === null ? "logloss" : "AUC";
   const planted = run.plantedAuc === undefined
     ? ""
     : ` Dashed: ${run.plantedAuc.toFixed(4)}, the AUC of the model that made the labels, the best reachable.`;
   const target = run.target === undefined ? "" : ` Dotted: the target, ${run.target.auc}.`;
-  const beside = html`<p class="note">The table ${run.auc === null ? "above" : "beside the AUC"} holds it.</p>`;
-  const logloss = (suffix: string, against: string, table: Markup): Markup =>
-    figure(
-      `logloss${suffix}`,
-      { title: `Logloss against ${against}`, text: "On held-out rows.", unit: `logloss against ${against}`, kinds },
-      table,
-    );
-  const auc = (suffix: string, against: string, table: Markup): Markup =>
-    figure(
-      `auc${suffix}`,
-      {
-        title: `AUC against ${against}`,
-        text: `On held-out rows.${planted}${target}`,
-        unit: `AUC against ${against}`,
-        kinds,
-      },
-      table,
-    );
-  // Without an AUC there is nothing to draw: its column says so, beside the logloss.
-  const pair = (suffix: string, against: string, table: Markup): Markup =>
-    run.auc === null
-      ? logloss(suffix, against, table)
-      : html`<div class="two">${auc(suffix, against, table)}${logloss(suffix, against, beside)}</div>`;
+  const chart = figure(
+    what.toLowerCase(),
+    {
+      title: `${what} against samples trained`,
+      text: `On held-out rows.${run.auc === null ? "" : planted + target}`,
+      unit: `${what} against samples`,
+      kinds: `Run on ${run.configuration}, ${kindText(run)}`,
+    },
+    numbers,
+  );
   return html`
     <section aria-labelledby="quality">
       <h2 id="quality" tabindex="-1">Quality</h2>
@@ -260,8 +236,7 @@ export function quality(summary: Summary): Markup | undefined {
         : "One longer run gives the quality."} It reaches ${aucText(run.auc)} and logloss ${run.logloss.toFixed(
           4,
         )} on ${significant(run.testRows)} held-out rows.${fastText(summary)}</p>
-      ${pair("", "samples trained", numbers)}
-      ${timed ? pair("-seconds", "seconds of training", beside) : undefined}
+      ${chart}
       ${targetTable(summary)}
     </section>
   `;

@@ -10,7 +10,7 @@ import { missesAt } from "../summary/miss_curve.ts";
 import type { CacheCurve, CaseSummary, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { kindsText } from "../summary/kind.ts";
-import { figure, kind, table } from "./parts.ts";
+import { figure, kind, more, table } from "./parts.ts";
 
 /** The figure; undefined where the run recorded no curve. */
 export function missCurve({ cases }: Summary): Markup | undefined {
@@ -18,22 +18,25 @@ export function missCurve({ cases }: Summary): Markup | undefined {
   const [first] = curved;
   if (first === undefined) return undefined;
   const { curve: { method, denominator, bound } } = first;
-  return html`${
-    figure(
-      "miss-curve",
-      {
-        title: "Misses by size of the first tier",
-        text: `Solid: under LRU, whatever the policy of the configuration. Dashed: the ${
-          bound === "popular"
-            ? "most popular rows, the best that knows no keys to come"
-            : "best that knows the keys to come"
-        }. Shapes: what the runs counted. Shares of ${denominator}; the lines are ${method}, computed from the law of the data in the steady state; a short run is not there yet.`,
-        unit: "percent of lookups, MiB of rows",
-        kinds: `Lines: computed. ${kindsText(curved.map(({ one }) => one))}`,
-      },
-      html`${curved.map(({ one, curve }) => curveTable(one, curve))}`,
-    )
-  }${moreMemory(curved)}`;
+  return more(
+    "misses by size of the first tier, and what more memory would buy",
+    html`${
+      figure(
+        "miss-curve",
+        {
+          title: "Misses by size of the first tier",
+          text: `Solid: under LRU, whatever the policy of the configuration. Dashed: the ${
+            bound === "popular"
+              ? "most popular rows, the best that knows no keys to come"
+              : "best that knows the keys to come"
+          }. Shapes: what the runs counted. Shares of ${denominator}; the lines are ${method}, computed from the law of the data in the steady state; a short run is not there yet.`,
+          unit: "percent of lookups, MiB of rows",
+          kinds: `Lines: computed. ${kindsText(curved.map(({ one }) => one))}`,
+        },
+        html`${curved.map(({ one, curve }) => curveTable(one, curve))}`,
+      )
+    }${moreMemory(curved)}`,
+  );
 }
 
 function curveTable({ name }: CaseSummary, { bytes, shares, misses, bounds, policy, bound }: CacheCurve): Markup {

@@ -11,7 +11,7 @@ import { listText } from "../text/format.ts";
 import type { ModelAccuracy, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { QUESTION_COLUMNS, questionRows, QUESTIONS_NOTE } from "../text/questions.ts";
-import { type Cell, figure, table } from "./parts.ts";
+import { type Cell, figure, more, table } from "./parts.ts";
 
 /** Words for the figures that a band was found with. */
 const BASIS: Readonly<Record<ModelBand["basis"], string>> = {
@@ -52,29 +52,34 @@ export function models({ models }: Summary): Markup | undefined {
   );
   const drawn = models.some(({ bands }) => bands.length > 0);
   const uncalibrated = models.filter(({ memoryMode }) => memoryMode).flatMap(({ cases }) => cases);
-  return html`
-    <h3 id="models">Accuracy of the media models</h3>${drawn
-      ? figure(
-        "model-bands",
-        {
-          title: "Accuracy of the media models",
-          text:
-            "90 % of the published figures that a model is compared with lie in its band around what it says. The table tells " +
-            "how many there are, and for which sizes and threads. The bands are those of latency and bandwidth of a medium; " +
-            "none of a training speed follows from them.",
-          unit: "percent off the model; latency, bandwidth of reads, of writes, of both together",
-          kinds: "Computed from published measurements; none was made in this run",
-        },
-        numbers,
-      )
-      : numbers}<p
-      class="note">${uncalibrated.length === 0
-        ? ""
-        : `Memory Mode (${
-          listText(uncalibrated)
-        }) is not calibrated: good for ratios only. `}Mean errors of every medium, curves that a model never saw, and what was left out: docs/accuracy.md.</p>
-    ${asked(models)}
-  `;
+  return html`<div id="models">${
+    more(
+      "accuracy of the media models",
+      html`
+        ${drawn
+          ? figure(
+            "model-bands",
+            {
+              title: "Accuracy of the media models",
+              text:
+                "90 % of the published figures that a model is compared with lie in its band around what it says. The table tells " +
+                "how many there are, and for which sizes and threads. The bands are those of latency and bandwidth of a medium; " +
+                "none of a training speed follows from them.",
+              unit: "percent off the model; latency, bandwidth of reads, of writes, of both together",
+              kinds: "Computed from published measurements; none was made in this run",
+            },
+            numbers,
+          )
+          : numbers}<p
+          class="note">${uncalibrated.length === 0
+            ? ""
+            : `Memory Mode (${
+              listText(uncalibrated)
+            }) is not calibrated: good for ratios only. `}Mean errors of every medium, curves that a model never saw, and what was left out: docs/accuracy.md.</p>
+            ${asked(models)}
+      `,
+    )
+  }</div>`;
 }
 
 /** What the cases asked the models, and what backs the answers; nothing of results that do not say. */

@@ -5,10 +5,10 @@
  */
 
 import { kindsText } from "../summary/kind.ts";
-import { changeText, countText, estimateText, listText } from "../text/format.ts";
+import { changeText, countText, listText } from "../text/format.ts";
 import type { CaseSummary, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { type Cell, estimateCell, figure, header, kind, rateCell, table } from "./parts.ts";
+import { type Cell, estimateCell, figure, header, kind, more, rateCell, table } from "./parts.ts";
 
 /** Title and facts of the run. */
 export function heading(summary: Summary): Markup {
@@ -57,7 +57,6 @@ const QUESTIONS: readonly Place[] = [
 
 const SECTIONS: readonly Place[] = [
   { id: "ablation-worth", title: "Optimisations" },
-  { id: "overview", title: "All cases" },
   { id: "embedding-work", title: "Embedding work" },
   { id: "speed", title: "Speed" },
   { id: "memory", title: "Memory" },
@@ -69,17 +68,24 @@ const SECTIONS: readonly Place[] = [
   { id: "run", title: "The run" },
 ];
 
+/** Sentences of a list that are read at first. */
+const AT_FIRST = 3;
+
 /** The rest of the answer, and what limits it. */
 export function words(summary: Summary): Markup | undefined {
   const { cautions } = summary.verdict;
-  const sentences = summary.verdict.sentences.slice(1);
+  const sentences = summary.verdict.sentences.slice(1); // the first stands in the answer
   const list = (texts: readonly string[]): Markup =>
     html`<ul>${texts.map((text) => html`<li>${quietIntervals(text)}.</li>`)}</ul>`;
-  const column = (title: string, texts: readonly string[]): Markup | undefined =>
-    texts.length === 0 ? undefined : html`<div><h2>${title}</h2>${list(texts)}</div>`;
+  const column = (title: string, texts: readonly string[], rest: string): Markup | undefined =>
+    texts.length === 0
+      ? undefined
+      : html`<div><h2>${title}</h2>${list(texts.slice(0, AT_FIRST))}${
+        texts.length <= AT_FIRST ? undefined : more(rest, list(texts.slice(AT_FIRST)))
+      }</div>`;
   if (sentences.length + cautions.length === 0) return undefined;
-  return html`<section class="words two">${column("What else was seen", sentences)}${
-    column("What limits this answer", cautions)
+  return html`<section class="words two">${column("What else was seen", sentences, "what else was seen")}${
+    column("What limits this answer", cautions, "what limits this answer")
   }</section>`;
 }
 
@@ -96,40 +102,32 @@ export function overview(summary: Summary): Markup | undefined {
   if (cases.length === 0) return undefined;
   const sign = summary.pricing?.sign ?? "$";
   const priced = cases.filter((one) => one.cost !== undefined && one.throughput !== undefined);
-  const chart = priced.length === 0 ? undefined : figure(
+  const numbers = summaryTable(summary);
+  const body = priced.length === 0 ? numbers : figure(
     "value",
     {
       title: "Cost against speed",
       text:
-        "Down is cheaper, right is faster; whiskers are 95 % intervals of the runs, and leave the chart where they are " +
-        "very wide. The dashed line joins the cases that no other beats in both. Circles are measured, triangles emulated, " +
-        "squares simulated.",
+        "Down is cheaper, right is faster; whiskers are 95 % intervals. The dashed line joins the cases that no other " +
+        "beats in both.",
       unit: `${sign} per million samples, thousand samples/s`,
       kinds: kindsText(priced),
     },
-    table(
-      "Cost against speed",
-      [{ title: "case" }, { title: "kind", words: true }, { title: "samples/s" }, {
-        title: `${sign} per million samples`,
-      }],
-      priced.map((one) => [
-        one.name,
-        kind(one),
-        one.throughput === undefined ? "–" : estimateText(one.throughput),
-        one.cost === undefined ? "–" : estimateText(one.cost.perMillion),
-      ]),
-    ),
+    numbers,
+    false,
   );
-  return html`${
-    chart === undefined
-      ? undefined
-      : html`<section aria-labelledby="worth"><h2 id="worth">Is it worth it?</h2>${chart}</section>`
-  }
-<section aria-labelledby="overview"><h2 id="overview" tabindex="-1">All cases</h2>
-<p class="note">Small figures are 95 % bootstrap intervals over samples; a sample is one process.${
-    comparisonText(cases)
-  }${oldPrices(summary)}</p>
-${summaryTable(summary)}</section>`;
+  return html`
+    <section class="first"
+      aria-labelledby="overview"><h2 id="overview" tabindex="-1">${priced.length === 0
+        ? "All cases"
+        : "Is it worth it?"}</h2>${body}${more(
+          "how to read the chart and the table",
+          html`<p class="note">Circles are measured, triangles emulated, squares simulated. Whiskers leave the chart where they are
+      very wide. Small figures are 95 % bootstrap intervals over samples; a sample is one process.${
+            comparisonText(cases)
+          }</p>`,
+        )}${oldPrices(summary)}</section>
+  `;
 }
 
 /** How ratios to DRAM were made. */
@@ -149,7 +147,7 @@ export function comparisonText(cases: readonly CaseSummary[]): string {
 
 function oldPrices({ pricing }: Summary): Markup | undefined {
   return pricing?.stale !== true ? undefined : html`
-    <span class="warn">Prices are of ${pricing.dates}: over a year older than ${pricing.asOf}.</span>
+    <p class="note warn">Prices are of ${pricing.dates}: over a year older than ${pricing.asOf}.</p>
   `;
 }
 
@@ -160,26 +158,27 @@ function summaryTable(summary: Summary): Markup {
     [
       { title: "case" },
       { title: "kind", words: true },
+      { title: `${sign} per million samples` },
+      { title: "cost against DRAM" },
       { title: "samples/s" },
       { title: "speed against DRAM" },
       { title: "embedding time against DRAM" },
       { title: "step p99, ms" },
       { title: "first-tier hits, %" },
-      { title: `${sign} per million samples` },
-      { title: "cost against DRAM" },
       { title: "left after a crash", words: true },
     ],
     summary.cases.map((one): Cell[] => [
       one.name,
       kind(one),
+      estimateCell(one.cost?.perMillion),
+      one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
       rateCell(one.throughput),
       one.relative === undefined ? "–" : estimateCell(one.relative),
       estimateCell(one.embedding?.relative),
       estimateCell(one.step?.p99, 1e3),
       estimateCell(one.hits?.ratio, 100),
-      estimateCell(one.cost?.perMillion),
-      one.cost?.saved === undefined ? "–" : changeText(-one.cost.saved.value),
       one.durability,
     ]),
+    true,
   );
 }

@@ -6,7 +6,7 @@
 
 import type { Auc } from "../../scenarios/record.ts";
 import { type Kind, kindOf } from "../summary/kind.ts";
-import type { CaseSummary, EmbeddingTime, StepTimes, Summary } from "../summary/summary_types.ts";
+import type { CaseSummary, StepTimes, Summary } from "../summary/summary_types.ts";
 import { type MoreData, moreData } from "./line_data.ts";
 import { focused } from "../summary/focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -40,34 +40,22 @@ export interface PageData {
   readonly percentiles:
     | readonly (Marked & { readonly steps: readonly { readonly name: string; readonly point: Point }[] })[]
     | undefined;
-  /** MB a second to and from the tiers below the first. */
-  readonly traffic: Stacked | undefined;
-  /** The same as percent of what the media model gives, where that is recorded. */
-  readonly trafficLimit: Stacked | undefined;
   /** What the fields of the what-if compute with. */
   readonly whatIf: WhatIfBase | undefined;
   /** Thousand samples/s against $ per million samples. */
   readonly value: readonly (Marked & { readonly rate: Point; readonly cost: Point })[] | undefined;
-  /** Thousand samples/s. */
-  readonly throughput: readonly (Marked & { readonly rate: Point })[] | undefined;
-  /** Milliseconds a step. */
-  readonly embedding: readonly (Marked & { readonly time: Point })[] | undefined;
   /** Milliseconds a step. */
   readonly phases: Stacked | undefined;
   /** MiB. */
   readonly tiers: Stacked | undefined;
-  /** Percent. */
-  readonly hits: readonly (Marked & { readonly ratio: Point })[] | undefined;
   /** Times the speed of none: a dataset a configuration, a row a variant. */
   readonly ablation: {
     readonly labels: readonly string[];
     readonly groups: readonly (Marked & { readonly ratios: readonly (Point | null)[] })[];
   } | undefined;
-  /** Thousand samples trained, and seconds of training, against AUC and logloss. */
+  /** Thousand samples trained against AUC and logloss. */
   readonly quality: {
     readonly samples: readonly number[];
-    /** Undefined in results that did not record them. */
-    readonly seconds: readonly number[] | undefined;
     /** The AUC whose time is asked for. */
     readonly target: number | undefined;
     readonly auc: readonly Auc[];
@@ -85,8 +73,6 @@ export function pageData(summary: Summary): PageData {
   const fast = cases.filter((one) => one.throughput !== undefined);
   const steps = fast.filter((one) => one.step !== undefined);
   const priced = fast.filter((one) => one.cost !== undefined);
-  const worked = cases.filter((one) => one.embedding !== undefined);
-  const hit = cases.filter((one) => one.hits !== undefined);
   return {
     more: moreData(focused(summary), colour),
     percentiles: steps.length === 0 ? undefined : steps.map((one) => ({
@@ -96,38 +82,12 @@ export function pageData(summary: Summary): PageData {
         point: point((one.step as StepTimes)[name], 1e3),
       })),
     })),
-    traffic: stacked(
-      fast.flatMap(({ name, traffic, ...one }) =>
-        traffic.map((tier) => ({
-          name: `${name}, tier ${tier.tier}`,
-          ...kindOf(one),
-          parts: [["read", tier.readPerSecond / 1e6], ["written", tier.writtenPerSecond / 1e6]] as const,
-        }))
-      ),
-    ),
-    trafficLimit: stacked(
-      fast.flatMap(({ name, traffic, ...one }) =>
-        traffic.flatMap(({ tier, limit }) =>
-          limit === undefined ? [] : [{
-            name: `${name}, tier ${tier}`,
-            ...kindOf(one),
-            parts: [["read", 100 * limit.readShare], ["written", 100 * limit.writeShare]] as const,
-          }]
-        )
-      ),
-    ),
     whatIf: whatIfBase(focused(summary), colour),
     value: priced.length === 0 ? undefined : priced.map((one) => ({
       ...marked(one),
       rate: point(one.throughput as Estimate, 1e-3),
       cost: point((one.cost as NonNullable<CaseSummary["cost"]>).perMillion, 1),
     })),
-    throughput: fast.length === 0
-      ? undefined
-      : fast.map((one) => ({ ...marked(one), rate: point(one.throughput as Estimate, 1e-3) })),
-    embedding: worked.length === 0
-      ? undefined
-      : worked.map((one) => ({ ...marked(one), time: point((one.embedding as EmbeddingTime).seconds, 1e3) })),
     phases: stacked(
       fast.map((one) => ({
         name: one.name,
@@ -144,15 +104,9 @@ export function pageData(summary: Summary): PageData {
         }))
       ),
     ),
-    hits: hit.length === 0
-      ? undefined
-      : hit.map((one) => ({ ...marked(one), ratio: point((one.hits as { ratio: Estimate }).ratio, 100) })),
     ablation: ablationData(summary),
     quality: quality === undefined ? undefined : {
       samples: quality.curve.map((at) => at.samples / 1e3),
-      seconds: quality.curve.every((at) => at.trainSeconds !== undefined)
-        ? quality.curve.map((at) => at.trainSeconds as number)
-        : undefined,
       target: quality.target?.auc,
       auc: quality.curve.map((at) => at.auc),
       logloss: quality.curve.map((at) => at.logloss),

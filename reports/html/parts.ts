@@ -45,12 +45,28 @@ export interface Column {
 /** A cell: text, or markup. */
 export type Cell = string | Markup;
 
-/** A table; the first cell of every row heads it. Scrolls sideways where the page is narrow. */
-export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Markup {
+/**
+ * A table; the first cell of every row heads it. Where the page is narrow it scrolls sideways, with a shadow on the side that
+ * has more, or is a list of cards.
+ *
+ * @param cards Where the page is narrow each row is a card that names every cell, so that nothing is out of sight.
+ */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  cards: boolean = false,
+): Markup {
   const name = (i: number): string | undefined => columns[i]?.words === true && i > 0 ? "words" : undefined;
   const attribute = (i: number): Markup => new Markup(name(i) === undefined ? "" : ` class="${name(i)}"`);
+  const label = (i: number): Markup =>
+    cards
+      ? html`
+        data-label="${columns[i]?.title ?? ""}"
+      `
+      : html``;
   return html`
-    <div class="scroll" role="region" tabindex="0" aria-label="${caption}">
+    <div class="scroll${cards ? " cards" : ""}" role="region" tabindex="0" aria-label="${caption}">
       <table>
         <caption>${caption}</caption>
         <thead>
@@ -63,7 +79,7 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
         <tbody>${rows.map((row) =>
           html`
             <tr>${row.map((cell, i) =>
-              i === 0 ? html`<th scope="row">${unbroken(cell)}</th>` : html`<td${attribute(i)}>${cell}</td>`
+              i === 0 ? html`<th scope="row">${unbroken(cell)}</th>` : html`<td${attribute(i)}${label(i)}>${cell}</td>`
             )}</tr>
           `
         )}</tbody>
@@ -78,11 +94,21 @@ function unbroken(cell: Cell): Cell {
   return html`${cell.split(" ").map((word, i) => html`${i === 0 ? "" : " "}<span>${word}</span>`)}`;
 }
 
-/** A chart with its caption and the table of the same numbers, folded. */
+/** What is not read at first: folded on the screen, open on paper. */
+export function more(title: string, content: Markup): Markup {
+  return html`<details class="more"><summary>More: ${title}</summary>${content}</details>`;
+}
+
+/**
+ * A chart with its caption and the table of the same numbers.
+ *
+ * @param folded Whether the table is folded; one that says more than the chart need not be.
+ */
 export function figure(
   id: string,
   about: { readonly title: string; readonly text: string; readonly unit: string; readonly kinds: string },
   numbers: Markup,
+  folded: boolean = true,
 ): Markup {
   const label = `Chart: ${about.title}. ${about.unit}. ${about.kinds}. The numbers are in the table below it.`;
   return html`
@@ -91,7 +117,9 @@ export function figure(
       <div class="chart">
         <canvas id="chart-${id}" role="img" aria-label="${label}"></canvas>
       </div>
-      <details><summary>Numbers of this chart: ${lower(about.title)}</summary>${numbers}</details>
+      ${folded
+        ? html`<details><summary>Numbers of this chart: ${lower(about.title)}</summary>${numbers}</details>`
+        : numbers}
     </figure>
   `;
 }

@@ -13,7 +13,7 @@ import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { models } from "./models.ts";
 import { comparisonText } from "./overview.ts";
-import { kind, table } from "./parts.ts";
+import { kind, more, table } from "./parts.ts";
 
 /** How each figure was obtained, and what failed. */
 export function certainty(summary: Summary): Markup {
@@ -49,15 +49,26 @@ export function certainty(summary: Summary): Markup {
     : summary.identical.same
     ? "Cases that trained the same steps on the same seed ended with equal digests of all rows and dense parameters: to the bit."
     : "Cases that trained the same steps on the same seed ended with different digests. Something is wrong.";
-  return html`<section aria-labelledby="sure"><h2 id="sure" tabindex="-1">How sure is this</h2>${how}
-<p class="note">A sample is a process of its own. Samples run in rounds, each with every case once, in an order drawn
-from the seed. Intervals resample processes (bootstrap, 95 %) and are widened for few samples by Student's t: fewer than
-${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between processes on this machine, and neither of
-the error of a media model nor of other machines.${comparisonText(cases)} Intervals are not corrected for the number of
-cases.</p><p class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
-to a model, wall clock; or on a medium that may be virtual, whose speed and price are withheld. Simulated: virtual
-time. Where the owner of the machine vouches for a medium, the way to it was looked at, and what it is is the owner's
-word alone.</p><p class="note">${same}</p>${findings(summary)}${models(summary)}${failed}</section>`;
+  return html`<section aria-labelledby="sure"><h2 id="sure" tabindex="-1">How sure is this</h2>${findings(summary)}
+<p class="note">${same}</p>${failed}${
+    more(
+      "how each figure was obtained",
+      html`
+        ${how}
+        <p class="note">A sample is a process of its own. Samples run in rounds, each with every case once, in an order drawn
+        from the seed. Intervals resample processes (bootstrap, 95 %) and are widened for few samples by Student's t: fewer than
+        ${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between processes on this machine, and neither of
+        the error of a media model nor of other machines.${comparisonText(
+          cases,
+        )} Intervals are not corrected for the number of
+        cases.</p><p
+          class="note">Measured: the medium itself, wall clock. Emulated: the real code path on a faster medium, slowed
+        to a model, wall clock; or on a medium that may be virtual, whose speed and price are withheld. Simulated: virtual
+        time. Where the owner of the machine vouches for a medium, the way to it was looked at, and what it is is the owner's
+        word alone.</p>
+      `,
+    )
+  }${models(summary)}</section>`;
 }
 
 /** What each grade says. */

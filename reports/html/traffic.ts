@@ -9,8 +9,7 @@ import { significant } from "../../base/numbers.ts";
 import { countText } from "../text/format.ts";
 import type { CaseSummary, TierTraffic } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
-import { kindsText } from "../summary/kind.ts";
-import { figure, kind, table } from "./parts.ts";
+import { kind, more, table } from "./parts.ts";
 
 /** A tier with its case. */
 interface Row {
@@ -18,34 +17,27 @@ interface Row {
   readonly tier: TierTraffic;
 }
 
-/** The figures; undefined where no case has a lower tier that counted its rows. */
+/** The tables; undefined where no case has a lower tier that counted its rows. */
 export function traffic(cases: readonly CaseSummary[]): Markup | undefined {
   const rows = cases.filter((one) => one.throughput !== undefined).flatMap((one) =>
     one.traffic.map((tier) => ({ one, tier }))
   );
   if (rows.length === 0) return undefined;
   const limited = rows.filter(({ tier }) => tier.limit !== undefined);
-  return html`${moved(rows, limited)}${limits(limited)}`;
+  return more(
+    "rows to and from the lower tiers, and their limits",
+    html`${moved(rows, limited.length > 0)}${limits(limited)}`,
+  );
 }
 
 const name = ({ one, tier }: Row): string => `${one.name}, tier ${tier.tier}`;
 const medium = ({ tier }: Row): string => tier.medium + (tier.emulates === undefined ? "" : `, as ${tier.emulates}`);
-const kinds = (rows: readonly Row[]): string => kindsText([...new Set(rows.map(({ one }) => one))]);
 
-function moved(rows: readonly Row[], limited: readonly Row[]): Markup {
-  const limit = limited.length === 0
-    ? "No limit is drawn: the run records none."
-    : `The next chart sets ${limited.length === rows.length ? "them" : "those with a recorded limit"} against it.`;
-  return figure(
-    "traffic",
-    {
-      title: "Rows to and from the lower tiers",
-      text:
-        "Mean over the counted steps: rows found there times their bytes, and bytes of rows written there. A medium moves " +
-        `whole lines or blocks, so it moves more than that. ${limit}`,
-      unit: "MB/s",
-      kinds: kinds(rows),
-    },
+function moved(rows: readonly Row[], limited: boolean): Markup {
+  return html`<p class="note">Mean over the counted steps: rows found there times their bytes, and bytes of rows written there.
+  A medium moves whole lines or blocks, so it moves more than that.${
+    limited ? "" : " The run recorded no limit to set them against."
+  }</p>${
     table(
       "Rows to and from the lower tiers, MB/s",
       [
@@ -62,24 +54,16 @@ function moved(rows: readonly Row[], limited: readonly Row[]): Markup {
         significant(row.tier.readPerSecond / 1e6),
         significant(row.tier.writtenPerSecond / 1e6),
       ]),
-    ),
-  );
+    )
+  }`;
 }
 
 function limits(rows: readonly Row[]): Markup | undefined {
   if (rows.length === 0) return undefined;
-  return figure(
-    "traffic-limit",
-    {
-      title: "Bandwidth of the lower tiers against its limit",
-      text:
-        "Bytes read as a share of what the media model gives if all are reads, bytes written as a share of what it gives if " +
-        "all are writes: random accesses of a row each by all threads, with nothing beside them. The number is their sum, " +
-        "about the share of the time that the rows keep the medium busy. Means over the whole step, whose phases without " +
-        "rows to move count too.",
-      unit: "percent of the limit",
-      kinds: `Limits: computed from the media model. Bytes: ${kinds(rows)}`,
-    },
+  return html`<p class="note">Bytes read as a share of what the media model gives if all are reads, bytes written as a share of
+  what it gives if all are writes: random accesses of a row each by all threads, with nothing beside them. Their sum is about
+  the share of the time that the rows keep the medium busy. Means over the whole step, whose phases without rows to move count
+  too. Limits are computed from the media model.</p>${
     table(
       "Bandwidth of the lower tiers against its limit",
       [
@@ -109,6 +93,6 @@ function limits(rows: readonly Row[]): Markup | undefined {
           significant(100 * writeShare),
         ]];
       }),
-    ),
-  );
+    )
+  }`;
 }

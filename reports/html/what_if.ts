@@ -23,7 +23,7 @@ import { whatIfColumns, whatIfRows, whatIfText } from "../what_if/words.ts";
 import { colours } from "./page_data.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Kind, kindOf, kindsText } from "../summary/kind.ts";
-import { figure, kind, table } from "./parts.ts";
+import { figure, kind, more, table } from "./parts.ts";
 
 /** The section; undefined where nothing is priced. */
 export function whatIfSection(summary: Summary): Markup | undefined {
@@ -42,32 +42,37 @@ export function whatIfSection(summary: Summary): Markup | undefined {
   return html`
     <section aria-labelledby="what-if" class="what-if">
       <h2 id="what-if" tabindex="-1">What if</h2>
-      <p>Move a price, a size or a year: this page computes the costs again, with the same code as the report. Speeds stay those of
-      the run, and so do their intervals. The flip price is the multiple of the DRAM machines' price at which both cost the same; on
-      the line are cases that no other beats in both speed and cost. The address of the page holds what was changed.</p>
+      <p>Move a price, a size or a year: this page computes the costs again, with the same code as the report.</p>
       <p class="state" id="what-if-result" role="status">${whatIfText(now, now, 0, base.sign)}</p>
       <p class="note" id="what-if-changes">Nothing is changed.</p>
       <noscript><p class="warn">The fields below need scripts, which are switched off here.</p></noscript>
-      <div id="what-if-table">${numbers}</div>
-      ${base.cases.some(({ work }) => work === undefined) ? html`<p class="note">${NO_WIRE}.</p>` : html``}
-      <div class="knobs">${GROUPS.map((group) => {
-        const own = knobs.filter((knob) => knob.group === group);
-        return own.length === 0
-          ? html``
-          : html`<fieldset data-group="${group}"><legend>${group}</legend>${
-            own.map((knob) => field(knob, `knob-${knobs.indexOf(knob)}`))
-          }</fieldset>`;
-      })}</div>
-      <p class="buttons"><button type="button" id="what-if-reset">Everything as in the report</button></p>
-      ${figure(
-        "what-if-value",
-        {
-          title: "Cost against speed at these values",
-          text: "Down is cheaper, right is faster. The dashed line joins the cases that no other beats in both.",
-          unit: `${base.sign} per million samples, thousand samples/s`,
-          kinds: kindsText(priced),
-        },
-        html`<p class="note">The table above the fields holds the costs; <a href="#speed">Speed</a> the samples a second.</p>`,
+      ${more(
+        "the fields, and what follows from them",
+        html`
+          <p>Speeds stay those of the run, and so do their intervals. The flip price is the multiple of the DRAM machines' price at which both cost the same; on
+          the line are cases that no other beats in both speed and cost. The address of the page holds what was changed.</p>
+          <div id="what-if-table">${numbers}</div>
+          ${base.cases.some(({ work }) => work === undefined) ? html`<p class="note">${NO_WIRE}.</p>` : html``}
+          <div class="knobs">${GROUPS.map((group) => {
+            const own = knobs.filter((knob) => knob.group === group);
+            return own.length === 0
+              ? html``
+              : html`<fieldset data-group="${group}"><legend>${group}</legend>${
+                own.map((knob) => field(knob, `knob-${knobs.indexOf(knob)}`))
+              }</fieldset>`;
+          })}</div>
+          <p class="buttons"><button type="button" id="what-if-reset">Everything as in the report</button></p>
+          ${figure(
+            "what-if-value",
+            {
+              title: "Cost against speed at these values",
+              text: "Down is cheaper, right is faster. The dashed line joins the cases that no other beats in both.",
+              unit: `${base.sign} per million samples, thousand samples/s`,
+              kinds: kindsText(priced),
+            },
+            html`<p class="note">The table above the fields holds the costs; <a href="#speed">Speed</a> the samples a second.</p>`,
+          )}
+        `,
       )}
     </section>
   `;

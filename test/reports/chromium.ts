@@ -37,6 +37,11 @@ export function drawn(page: Page, id: string): Promise<{ share: number; colours:
   })()`) as Promise<{ share: number; colours: number }>;
 }
 
+/** Unfolds everything, as paper does, and draws the charts in it. */
+export async function unfold(page: Page): Promise<void> {
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+}
+
 /** Words in cells of figures and in their heads that go on in another line. */
 export function cutWords(page: Page): Promise<string[]> {
   return page.evaluate(`[...document.querySelectorAll("td:not(.words), thead th:not(.words)")].flatMap((cell) => {

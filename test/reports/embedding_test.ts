@@ -53,7 +53,7 @@ Deno.test("speed with less dense work is the step without that part of the dense
     );
   }
   const page = renderReport(result);
-  assertStringIncludes(page, "Computed: a model with less dense work");
+  assertStringIncludes(page, "More: computed, a model with less dense work");
   assertStringIncludes(page, "computed from it");
 });
 

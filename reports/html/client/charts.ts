@@ -27,7 +27,7 @@ import {
   PointWithErrorBar,
   ScatterWithErrorBarsController,
 } from "chartjs-chart-error-bars";
-import type { Marked, PageData, Point, Stacked } from "../page_data.ts";
+import type { PageData, Point, Stacked } from "../page_data.ts";
 import type { Auc } from "../../../scenarios/record.ts";
 import type { Theme } from "../palette.ts";
 import { paretoLine } from "../../summary/pareto.ts";
@@ -185,57 +185,6 @@ export function fromZero(points: readonly Point[]): { readonly min: number; read
   return Math.max(...points.map((p) => p.high)) > most && most > 0 ? { min: 0, max: most } : { min: 0 };
 }
 
-/** Horizontal bars from zero with 95 % intervals. */
-export function barChart(
-  canvas: HTMLCanvasElement,
-  rows: readonly (Marked & { readonly point: Point })[],
-  unit: string,
-  theme: Theme,
-  max?: number,
-): Chart {
-  const colours = rows.map((row) => colourOf(row.colour, theme));
-  const options: ChartOptions<"barWithErrorBars"> = {
-    indexAxis: "y",
-    layout: { padding: { right: 56 } },
-    scales: {
-      x: { ...axis(unit, theme), ...(max === undefined ? fromZero(rows.map((row) => row.point)) : { min: 0, max }) },
-      y: axis("", theme, false),
-    },
-    plugins: {
-      legend: { display: false },
-      tooltip: {
-        callbacks: {
-          label: (item) => {
-            const row = rows[item.dataIndex];
-            return row === undefined ? "" : `${kindText(row)}: ${interval(row.point, unit)}`;
-          },
-        },
-      },
-    },
-  };
-  return new Chart(canvas, {
-    type: "barWithErrorBars" as const,
-    data: {
-      labels: rows.map((row) => row.name),
-      datasets: [{
-        data: rows.map(({ point }) => ({ x: point.value, xMin: point.low, xMax: point.high })) as never[],
-        backgroundColor: rows.map((row, i) => fill(row.evidence, colours[i] as string, theme)),
-        borderColor: colours,
-        borderWidth: 1.5,
-        borderRadius: 3,
-        maxBarThickness: 26,
-        errorBarColor: theme.text,
-        errorBarWhiskerColor: theme.text,
-        errorBarLineWidth: 1.5,
-        errorBarWhiskerLineWidth: 1.5,
-        errorBarWhiskerSize: 10,
-      }],
-    },
-    plugins: [rowLabels(rows.map((row) => THREE.format(row.point.value)), theme)],
-    options,
-  }) as unknown as Chart;
-}
-
 /** Horizontal bars cut into parts. */
 export function stackedChart(canvas: HTMLCanvasElement, data: Stacked, unit: string, theme: Theme): Chart {
   const totals = data.rows.map((row) => row.values.reduce((sum, value) => sum + value, 0));
@@ -342,18 +291,17 @@ function lines(label: string, narrow: boolean): string | string[] {
   return narrow && label.startsWith("all but ") ? ["all but", label.slice(8)] : label;
 }
 
-/** AUC or logloss against samples or seconds; AUCs of the planted model and of the scenario's target as lines. */
+/** AUC or logloss against samples; AUCs of the planted model and of the scenario's target as lines. */
 export function qualityChart(
   canvas: HTMLCanvasElement,
   quality: NonNullable<PageData["quality"]>,
   what: "auc" | "logloss",
-  against: "samples" | "seconds",
   theme: Theme,
 ): Chart {
   const name = what === "auc" ? "AUC" : "logloss";
   const values = quality[what];
   const colour = colourOf(1, theme);
-  const along = (against === "samples" ? quality.samples : quality.seconds) ?? quality.samples;
+  const along = quality.samples;
   // An AUC that is undefined is a gap.
   const at = (value: Auc, i: number): { x: number; y: number } => ({ x: along[i] as number, y: value as number });
   const levels = what === "logloss" ? [] : [
@@ -365,7 +313,7 @@ export function qualityChart(
     scales: {
       x: {
         type: "linear",
-        ...axis(against === "samples" ? "thousand samples trained" : "seconds of training", theme),
+        ...axis("thousand samples trained", theme),
         beginAtZero: true,
       },
       y: axis(`${name}, held-out rows`, theme),

@@ -14,7 +14,7 @@ import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
 import { floatingChart, lineChart, percentileChart } from "./line_charts.ts";
 import { connect } from "./what_if.ts";
-import { barChart, qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
+import { qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 
 const data = JSON.parse(document.getElementById("chart-data")?.textContent ?? "{}") as PageData;
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -29,25 +29,12 @@ function themed(): Theme {
   return dark.matches ? DARK : LIGHT;
 }
 
-function draw(theme: Theme): void {
+/** On paper the first chart leaves its page room for the table. */
+function draw(theme: Theme, paper: boolean = false): void {
   for (const chart of drawn) chart.destroy();
   drawn = [];
   drawWhatIf(theme);
-  on("value", 340, (canvas) => data.value && valueChart(canvas, data.value, theme, data.whatIf?.sign));
-  on("throughput", bars(data.throughput?.length), (canvas) =>
-    data.throughput && barChart(
-      canvas,
-      data.throughput.map((row) => ({ ...row, point: row.rate })),
-      "thousand samples/s",
-      theme,
-    ));
-  on("embedding", bars(data.embedding?.length), (canvas) =>
-    data.embedding && barChart(
-      canvas,
-      data.embedding.map((row) => ({ ...row, point: row.time })),
-      "milliseconds a step",
-      theme,
-    ));
+  on("value", paper ? 250 : 340, (canvas) => data.value && valueChart(canvas, data.value, theme, data.whatIf?.sign));
   on(
     "phases",
     bars(data.phases?.rows.length) + 30,
@@ -59,25 +46,9 @@ function draw(theme: Theme): void {
     (canvas) => data.tiers && stackedChart(canvas, data.tiers, "MiB", theme),
   );
   on(
-    "hits",
-    bars(data.hits?.length),
-    (canvas) =>
-      data.hits && barChart(canvas, data.hits.map((row) => ({ ...row, point: row.ratio })), "percent", theme, 100),
-  );
-  on(
     "percentiles",
     bars(data.percentiles?.length) + 30,
     (canvas) => data.percentiles && percentileChart(canvas, data.percentiles, theme),
-  );
-  on(
-    "traffic",
-    bars(data.traffic?.rows.length) + 30,
-    (canvas) => data.traffic && stackedChart(canvas, data.traffic, "MB/s", theme),
-  );
-  on(
-    "traffic-limit",
-    bars(data.trafficLimit?.rows.length) + 30,
-    (canvas) => data.trafficLimit && stackedChart(canvas, data.trafficLimit, "percent of the limit", theme),
   );
   for (const [id, floating] of Object.entries(data.more.floating)) {
     on(id, 70 + 44 * floating.rows.length, (canvas) => floatingChart(canvas, floating, theme));
@@ -91,8 +62,7 @@ function draw(theme: Theme): void {
     (canvas) => data.ablation && ratioChart(canvas, data.ablation, theme),
   );
   for (const what of ["auc", "logloss"] as const) {
-    on(what, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, "samples", theme));
-    on(`${what}-seconds`, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, "seconds", theme));
+    on(what, 300, (canvas) => data.quality && qualityChart(canvas, data.quality, what, theme));
   }
 }
 
@@ -113,20 +83,50 @@ function bars(rows: number | undefined): number {
 function on(id: string, height: number, make: (canvas: HTMLCanvasElement) => Chart | undefined): void {
   const canvas = document.getElementById(`chart-${id}`);
   if (!(canvas instanceof HTMLCanvasElement) || canvas.parentElement === null) return;
+  if (!canvas.checkVisibility()) return; // what is folded has no width to draw in
   canvas.parentElement.style.height = `${height}px`;
   const chart = make(canvas);
   if (chart !== undefined) drawn.push(chart);
 }
 
+/** Shows the saving that is chosen and hides the others. */
+function choose(): void {
+  const choice = document.getElementById("claim-choice");
+  if (!(choice instanceof HTMLSelectElement)) return;
+  document.querySelectorAll<HTMLElement>(".claim").forEach((one, i) => one.hidden = `${i}` !== choice.value);
+}
+
+choose();
 draw(themed());
 dark.addEventListener("change", () => draw(themed()));
+/** Draws what came to be seen, once for all that unfolds together. */
+let waiting = false;
+let printing = false;
+function unfolded(): void {
+  if (waiting || printing) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    draw(themed());
+  });
+}
+
+document.getElementById("claim-choice")?.addEventListener("change", () => {
+  choose();
+  unfolded();
+});
+for (const one of document.querySelectorAll("details")) one.addEventListener("toggle", unfolded);
 let opened: HTMLDetailsElement[] = [];
 addEventListener("beforeprint", () => {
+  printing = true;
+  for (const one of document.querySelectorAll<HTMLElement>(".claim")) one.hidden = false;
   opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
   for (const one of opened) one.open = true;
-  draw(LIGHT);
+  draw(LIGHT, true);
 });
 addEventListener("afterprint", () => {
+  printing = false;
   for (const one of opened) one.open = false;
+  choose();
   draw(themed());
 });

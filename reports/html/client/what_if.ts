@@ -91,6 +91,7 @@ export function connect(base: WhatIfBase, redraw: (rows: ValueRows) => void): Va
   const restore = (): void => {
     const found = stateOf(location.hash, knobs);
     if (found === undefined) return;
+    for (const fold of document.querySelectorAll<HTMLDetailsElement>(".what-if details")) fold.open = true;
     for (const id of Object.keys(state)) delete state[id];
     Object.assign(state, found.state);
     ignored = found.ignored;

@@ -55,7 +55,7 @@ Deno.test("parsePage() names the part that is damaged, wherever a character chan
     [at(lines[12 + 2] ?? "") + 90, "the quality record"],
     [at('"checklist":[') + 20, "the checklist"],
     [at("<h1>") + 5, "the text of the heading"],
-    [at("<table>") + 300, 'the text of the section "worth"'],
+    [at("<table>") + 300, 'the text of the section "overview"'],
     [at('data-sha256="') + 20, "the table of sums"],
   ];
   for (const [place, part] of places) {

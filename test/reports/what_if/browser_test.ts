@@ -14,7 +14,7 @@ import { whatIf } from "../../../reports/what_if/what_if.ts";
 import { whatIfRows } from "../../../reports/what_if/words.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { fixtureResult } from "../../fixtures/result_fixture.ts";
-import { browser } from "../chromium.ts";
+import { browser, unfold } from "../chromium.ts";
 
 const result = fixtureResult({ work: true, curve: true });
 const summary = summarise(result);
@@ -49,6 +49,7 @@ Deno.test({
     try {
       await t.step("begins with the report's figures", async () => {
         await page.goto(url);
+        await unfold(page);
         assertEquals(await shown(page), computed({}));
       });
 
@@ -86,6 +87,7 @@ Deno.test({
         await page.goto("about:blank");
         await page.goto(url + hashOf(state));
         assertEquals(await shown(page), computed(state));
+        assert(await page.isVisible("[data-knob=size]"), "an address unfolds the fields");
         assertEquals(await page.inputValue("[data-knob=size] input[type=number]"), "3000");
         await page.fill("[data-knob=worker] input[type=number]", "9");
         assert(page.url().endsWith("#what-if?size=3000&boundary=workers&worker=9"), page.url());
@@ -105,6 +107,7 @@ Deno.test({
       await t.step("keyboard: arrows, Home and End move a slider, reset brings the report back", async () => {
         await page.goto("about:blank");
         await page.goto(url);
+        await unfold(page);
         const size = knobs.findIndex(({ id }) => id === "size");
         const knob = knobs[size];
         assert(knob?.kind === "number");
