@@ -300,24 +300,24 @@ static uint64_t look_up_counted(ts_table *table, ts_epoch_slot *slot, const int6
 
 /* ---- rows of a device ---- */
 
-/* Rows of keys whose lookups no policy is told of: the stages of look_up_blocks but the last. Returns how many are absent. */
-static uint32_t find_blocks(ts_table *table, const int64_t *keys, uint32_t n, const void **rows) {
+/* Rows of keys whose lookups no policy is told of: the stages of look_up_blocks but the last; `asked` blocks came before. Returns
+ * how many are absent. */
+static uint32_t find_blocks(stages *s, uint32_t asked, const int64_t *keys, uint32_t n, const void **rows) {
   const uint32_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
   uint32_t absent = n;
-  stages s;
-  s.table = table;
-  s.level = table->store->level;
-  s.recent.used = false;
-  for (uint32_t i = 0; i < STAGES; i++) s.ring[i].n = s.ring[i].here = s.ring[i].sought = s.ring[i].left = 0;
-  for (uint32_t t = 0; t < blocks + 2; t++) {
-    block *asking = &s.ring[t % STAGES], *reading = &s.ring[(t + 3) % STAGES], *searching = &s.ring[(t + 2) % STAGES];
+  for (uint32_t i = 0; i < STAGES; i++) s->ring[i].n = s->ring[i].here = s->ring[i].sought = s->ring[i].left = 0;
+  for (uint32_t t = 0; t < blocks + STAGES - 1; t++) {
+    block *asking = &s->ring[t % STAGES], *reading = &s->ring[(t + 3) % STAGES], *searching = &s->ring[(t + 2) % STAGES];
+    block *ending = &s->ring[(t + 1) % STAGES];
     asking->n = asking->here = asking->sought = asking->left = 0;
-    if (t < blocks) ask_block(&s, asking, keys + t * TS_FAST_BLOCK, TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
-    read_block(&s, reading, asking);
-    search_on(&s, searching, true);
-    if (searching->n == 0) continue;
-    memcpy(rows + (t - 2) * TS_FAST_BLOCK, searching->rows, searching->n * sizeof *rows);
-    absent -= searching->here;
+    if (s->recent.used && asked + t == TRIAL) s->recent.used = s->recent.hits >= TRIAL * TS_FAST_BLOCK / WORTH;
+    if (t < blocks) ask_block(s, asking, keys + t * TS_FAST_BLOCK, TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
+    read_block(s, reading, asking);
+    search_on(s, searching, false);
+    search_on(s, ending, true); /* the last few, whose buckets have come meanwhile */
+    if (ending->n == 0) continue;
+    memcpy(rows + (t + 1 - STAGES) * TS_FAST_BLOCK, ending->rows, ending->n * sizeof *rows);
+    absent -= ending->here;
   }
   return absent;
 }
@@ -337,34 +337,57 @@ static uint32_t find_and_touch(ts_table *table, const int64_t *keys, uint32_t n,
 
 #define ON_DEVICE TS_PIECE /* keys whose rows' addresses are on the stack, half a megabyte: a batch is one transfer each way */
 
+typedef struct finding {
+  stages stages;
+  const int64_t *keys;
+  const void **rows;
+  uint32_t absent;
+} finding;
+
+/* Within the epoch of the whole batch, so that what was found lately is still there. */
+static void begin_finding(finding *f, ts_table *table, const int64_t *keys, uint32_t n, const void **rows) {
+  f->stages.table = table;
+  f->stages.level = table->store->level;
+  f->stages.recent.hits = 0;
+  f->stages.recent.used = n > TRIAL * TS_FAST_BLOCK;
+  if (f->stages.recent.used) recent_clear(&f->stages.recent);
+  f->keys = keys;
+  f->rows = rows;
+  f->absent = 0;
+}
+
+static uint32_t find_piece(void *context, uint32_t first, uint32_t m) {
+  finding *f = context;
+  ts_table *table = (ts_table *)(uintptr_t)f->stages.table;
+  const uint32_t absent = atomic_load_explicit(&table->tracking, memory_order_relaxed)
+                              ? find_and_touch(table, f->keys + first, m, f->rows + first)
+                              : find_blocks(&f->stages, first / TS_FAST_BLOCK, f->keys + first, m, f->rows + first);
+  f->absent += absent;
+  TS_SYNC("fast:found");
+  return m - absent;
+}
+
 /* Rows that bring.c must look at itself count as missed: where lookups are counted in them, or they may have expired; and
  * all, where the device refuses, which bring.c then says. */
 static uint64_t look_up_on_device(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, uint64_t n, float *out,
                                   uint64_t stride, uint64_t *missed) {
   ts_store *store = table->store;
-  const ts_row_layout *l = &table->layout;
-  const ts_tier_device_ops *device = store->tiers[0].tier.ops->device;
+  ts_tier *tier = &store->tiers[0].tier;
   uint64_t misses = 0;
   for (uint64_t from = 0; from < n; from += ON_DEVICE) {
-    const uint32_t m = (uint32_t)TS_MIN(n - from, ON_DEVICE);
     const void *rows[ON_DEVICE];
+    finding f;
+    const ts_gathering g = {.n = (uint32_t)TS_MIN(n - from, ON_DEVICE), .dim = table->layout.dim, .widen = table->layout.type == TS_BF16,
+                            .find = find_piece, .context = &f, .rows = rows, .to = out == NULL ? NULL : out + from * stride, .stride = stride};
     int32_t status = TS_OK;
+    begin_finding(&f, table, keys + from, g.n, rows);
     ts_epoch_enter(&store->epochs, slot);
-    const uint32_t absent = atomic_load_explicit(&table->tracking, memory_order_relaxed)
-                                ? find_and_touch(table, keys + from, m, rows)
-                                : find_blocks(table, keys + from, m, rows);
-    TS_SYNC("fast:found");
-    if (out != NULL && absent < m) {
-      float *to = out + from * stride;
-      ts_tier *tier = &store->tiers[0].tier;
-      status = l->type == TS_BF16 ? device->widen(tier, m, rows, l->dim, to, stride, (ts_err){NULL, 0})
-                                  : device->read(tier, m, rows, l->dim * (uint32_t)sizeof *to, to, stride * sizeof *to, NULL,
-                                                 (ts_err){NULL, 0});
-    }
+    if (out == NULL) find_piece(&f, 0, g.n);
+    else status = tier->ops->device->gather(tier, &g, (ts_err){NULL, 0});
     ts_epoch_leave(slot);
-    if (status != TS_OK) memset(rows, 0, m * sizeof *rows);
-    if (absent > 0 || status != TS_OK) mark_missed(rows, m, from, missed);
-    misses += status == TS_OK ? absent : m;
+    if (status != TS_OK) memset(rows, 0, g.n * sizeof *rows);
+    if (f.absent > 0 || status != TS_OK) mark_missed(rows, g.n, from, missed);
+    misses += status == TS_OK ? f.absent : g.n;
   }
   return misses;
 }

@@ -106,15 +106,58 @@ static void run(const storage_type *type, bool frequency) {
   ts_store_close(w.store);
 }
 
+/* An update of more rows than go in one transfer, each call refused in turn: a row has taken its whole step or none, the message
+ * says how many have at most, and without such words none has. */
+static void larger_than_one_transfer(void) {
+  static float before[BATCH * DIM], after[BATCH * DIM], now[BATCH * DIM];
+  uint64_t parts = 0, whole = 0;
+  for (uint64_t n = 1;; n++) {
+    world w = {0}, dram = {0};
+    w.store = open_config(CONFIG("storage", "HBM_DRAM", "hbm", "opencl", "size", "65536,67108864", "eviction_threads", "0"));
+    dram.store = open_config(CONFIG("storage", "DRAM", "size", "67108864"));
+    if (w.store == NULL || dram.store == NULL) return;
+    w.table = add_config(w.store, CONFIG("name", "a", "dim", "16", "optimizer", "adagrad"));
+    dram.table = add_config(dram.store, CONFIG("name", "a", "dim", "16", "optimizer", "adagrad"));
+    CHECK(ts_table_lookup(w.store, w.table, keys, BATCH, before, ERR) == TS_OK && step(&dram) == TS_OK);
+    CHECK(ts_table_lookup(dram.store, dram.table, keys, BATCH, after, ERR) == TS_OK);
+    refuse_call(n);
+    const int32_t status = step(&w);
+    refuse_at = 0;
+    const char *said = strstr(text, "; up to ");
+    const uint64_t most = status == TS_OK ? BATCH : said == NULL ? 0 : strtoull(said + strlen("; up to "), NULL, 10);
+    CHECK_MSG(ended_well(status), "call %llu: %d \"%s\"", (unsigned long long)n, status, text);
+    CHECK(ts_table_find(w.store, w.table, keys, BATCH, 0, now, NULL, ERR) == TS_OK);
+    uint64_t stepped = 0;
+    for (uint32_t i = 0; i < BATCH; i++) {
+      const bool has = memcmp(now + i * DIM, after + i * DIM, DIM * sizeof *now) == 0;
+      stepped += has;
+      CHECK_MSG(has || memcmp(now + i * DIM, before + i * DIM, DIM * sizeof *now) == 0, "call %llu: half a step of row %u", (unsigned long long)n, i);
+    }
+    CHECK_MSG(stepped <= most && (status != TS_OK || stepped == BATCH), "call %llu: %llu rows have stepped: %d \"%s\"", (unsigned long long)n,
+              (unsigned long long)stepped, status, text);
+    parts += status != TS_OK && stepped > 0;
+    whole += status != TS_OK && stepped == 0;
+    ts_store_close(w.store);
+    ts_store_close(dram.store);
+    if (!hit || test_failures > 5) break;
+  }
+  CHECK_MSG(parts > 3 && whole > 3, "%llu updates ended in the middle, %llu before", (unsigned long long)parts, (unsigned long long)whole);
+}
+
 int main(void) {
   if (!make_folder("opencl-faults")) return 1;
   if (STORAGE_TYPES == sizeof storage_types / sizeof *storage_types) {
     for (uint32_t i = 0; i < KEYS; i++) keys[i] = (int64_t)i * 3 - 500;
     for (uint32_t i = 0; i < KEYS * DIM; i++) ones[i] = 1;
+    larger_than_one_transfer();
     for (uint32_t i = STORAGE_TYPES - ON_DEVICE; i < STORAGE_TYPES && test_failures == 0; i++) {
       if (all_tiers_of(&storage_types[i]) > 3 || storage_types[i].pmem != NULL) continue;
       if (!storage_types[i].ssd || strcmp(storage_types[i].storage, "HBM_DRAM_SSDHASH") == 0) run(&storage_types[i], false);
-      if (strcmp(storage_types[i].storage, "HBM_DRAM") == 0) run(&storage_types[i], true);
+      if (strcmp(storage_types[i].storage, "HBM_DRAM") != 0) continue;
+      run(&storage_types[i], true);
+      says_gpu = true;
+      run(&storage_types[i], false);
+      says_gpu = false;
     }
   }
   remove_folder();

@@ -1,5 +1,6 @@
 /* The pool of a device: taken in parts as rows need it, made one when the first steps are over, going on in memory of the host.
  * Rows are those of DRAM at each step, also where every call of OpenCL in turn is refused. */
+#include "store/batches.h"
 #include "test/refusing_device.h"
 
 #define DIM 16u
@@ -199,18 +200,52 @@ static void what_is_not_for_it_is_refused(void) {
   }
 }
 
+/* Lookups into a matrix that has other columns, of weights of both types, by a device that is one and one that is none. */
+static void weights_go_where_they_are_wanted(const char *type, uint32_t dim, uint32_t wider) {
+  enum { ROWS = 20000 };
+  static int64_t keys[ROWS];
+  char width[16];
+  snprintf(width, sizeof width, "%u", dim);
+  ts_store *stores[] = {open_config(CONFIG("storage", "HBM_DRAM", "hbm", "opencl", "size", "524288,67108864", "eviction_threads", "0")),
+                        open_config(CONFIG("storage", "DRAM", "size", "67108864"))};
+  const uint64_t stride = dim + wider;
+  float *rows[] = {malloc(ROWS * stride * sizeof(float)), malloc(ROWS * stride * sizeof(float))};
+  uint64_t at = 1;
+  for (uint32_t i = 0; i < ROWS; i++) keys[i] = (int64_t)(ts_mix64(at++) % 30000) * 3 - 500;
+  for (uint32_t s = 0; s < 2; s++) {
+    add_config(stores[s], CONFIG("name", "a", "dim", width, "optimizer", "adagrad", "dtype", type));
+    for (uint32_t twice = 0; twice < 2; twice++) {
+      memset(rows[s], 0, ROWS * stride * sizeof(float));
+      CHECK_MSG(ts_table_lookup_strided(stores[s], 0, keys, NULL, ROWS, rows[s], stride, (ts_err){ERR}) == TS_OK, "%s", text);
+    }
+  }
+  CHECK(counter_of(stores[0], TS_STAT_tier0_hits) > 500 && counter_of(stores[0], TS_STAT_tier1_hits) > 0);
+  CHECK_MSG(memcmp(rows[0], rows[1], ROWS * stride * sizeof(float)) == 0, "%s, %u weights of %llu: other rows than in DRAM", type, dim, (unsigned long long)stride);
+  for (uint32_t s = 0; s < 2; s++) {
+    free(rows[s]);
+    CHECK(ts_store_close(stores[s]) == TS_OK);
+  }
+}
+
 int main(void) {
   if (!make_folder("opencl-pool")) return 1;
   what_is_not_for_it_is_refused();
   if (STORAGE_TYPES == sizeof storage_types / sizeof *storage_types) {
     for (uint32_t i = 0; i < BATCH * DIM; i++) gradients[i] = (float)(i % 37) * 0x1p-6f - 0.25f;
-    one_pool_is_sized_from_the_first_steps();
-    parts_become_one();
-    the_pool_goes_on_in_the_host("HBM_DRAM", 256u << 10);
-    the_pool_goes_on_in_the_host("HBM", 1u << 20);
-    steps_are_those_that_are_told();
-    refused("HBM_DRAM", 3, 0);
-    refused("HBM_DRAM", 3, 1u << 20);
+    for (uint32_t gpu = 0; gpu < 2; gpu++) {
+      says_gpu = gpu == 1;
+      one_pool_is_sized_from_the_first_steps();
+      parts_become_one();
+      the_pool_goes_on_in_the_host("HBM_DRAM", 256u << 10);
+      the_pool_goes_on_in_the_host("HBM", 1u << 20);
+      steps_are_those_that_are_told();
+      refused("HBM_DRAM", 3, 0);
+      refused("HBM_DRAM", 3, 1u << 20);
+      weights_go_where_they_are_wanted("fp32", 16, 0);
+      weights_go_where_they_are_wanted("fp32", 7, 3);
+      weights_go_where_they_are_wanted("bf16", 16, 5);
+      weights_go_where_they_are_wanted("bf16", 33, 0);
+    }
   }
   remove_folder();
   return test_result();

@@ -1,4 +1,5 @@
-/* refusing_device.h - a device whose n-th call is refused as if it had no memory left, whatever thread makes it. The functions of
+/* refusing_device.h - a device whose n-th call is refused as if it had no memory left, whatever thread makes it, and that can
+ * say that it is a GPU. The functions of
  * OpenCL come through dlsym, which the linker gives us (--wrap, see the Makefile): one file of a program includes this. */
 #ifndef TS_TEST_REFUSING_DEVICE_H
 #define TS_TEST_REFUSING_DEVICE_H
@@ -45,10 +46,18 @@ GIVE(EnqueueUnmapMemObject, (cl_command_queue q, cl_mem b, void *p, cl_uint w, c
 GIVE(Flush, (cl_command_queue q), (q))
 GIVE(Finish, (cl_command_queue q), (q))
 
+/* A device that says that it is a GPU takes a GPU's way: rows by lanes side by side, and over a link. */
+static bool says_gpu;
+static cl_int my_GetDeviceInfo(cl_device_id d, cl_uint what, size_t n, void *value, size_t *needed) {
+  const cl_int code = real.GetDeviceInfo(d, what, n, value, needed);
+  if (says_gpu && what == CL_DEVICE_TYPE && n == sizeof(uint64_t)) memcpy(value, &(uint64_t){CL_DEVICE_TYPE_GPU}, n);
+  return code;
+}
+
 #define ALL(X)                                                                                                               \
   X(CreateContext) X(CreateCommandQueue) X(CreateProgramWithSource) X(BuildProgram) X(CreateKernel) X(SetKernelArg)          \
   X(CreateBuffer) X(EnqueueFillBuffer) X(EnqueueCopyBuffer) X(EnqueueMapBuffer) X(EnqueueNDRangeKernel) X(EnqueueWriteBuffer) \
-  X(EnqueueReadBuffer) X(EnqueueReadBufferRect) X(EnqueueUnmapMemObject) X(Flush) X(Finish)
+  X(EnqueueReadBuffer) X(EnqueueReadBufferRect) X(EnqueueUnmapMemObject) X(Flush) X(Finish) X(GetDeviceInfo)
 
 void *__real_dlsym(void *handle, const char *name);
 void *__wrap_dlsym(void *handle, const char *name);

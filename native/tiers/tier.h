@@ -33,6 +33,18 @@ typedef struct ts_link_counts {
   uint64_t ns;                   /* wall time of calls that moved or stepped rows there: kernels, and copies at the host's end */
 } ts_link_counts;
 
+/* Weights of n rows, `dim` of each, to to + i * stride as floats. */
+typedef struct ts_gathering {
+  uint32_t n, dim;
+  bool widen; /* they are bf16 */
+  /* Writes rows[first .. first + m), NULL where there is none, and says how many there are; called once for each, in order. */
+  uint32_t (*find)(void *context, uint32_t first, uint32_t m);
+  void *context;
+  const void *const *rows;
+  float *to; /* where rows[i] is NULL, what lies there then means nothing */
+  uint64_t stride;
+} ts_gathering;
+
 /* Of a tier that is memory of a device, behind a link: rows come and go by these calls alone, many at a time. They are
  * carried out in the order in which they are made, whatever thread makes them; sizes are multiples of 4 bytes. A call
  * that fails has changed no row, but where it says otherwise. Errors: TS_ENOMEM (the device has no memory left), TS_EIO. */
@@ -41,8 +53,8 @@ typedef struct ts_tier_device_ops {
    * to + places[i] * pitch, and of NULL nowhere. */
   int32_t (*read)(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t bytes, void *to, uint64_t pitch,
                   const uint32_t *places, ts_err err);
-  /* The same of `dim` bf16 weights at each row's start, as floats; stride: floats from one to the next. */
-  int32_t (*widen)(ts_tier *tier, uint32_t n, const void *const *rows, uint32_t dim, float *to, uint64_t stride, ts_err err);
+  /* Weights of a batch, while it is found. */
+  int32_t (*gather)(ts_tier *tier, const ts_gathering *gathering, ts_err err);
   /* from[i] to rows[i], which differ. After an error some may be written. */
   int32_t (*write)(ts_tier *tier, uint32_t n, void *const *rows, const unsigned char *const *from, uint32_t bytes, ts_err err);
   /* A row to another place of the tier. */

@@ -14,6 +14,7 @@ typedef enum ts_opencl_kernel { TS_GATHER, TS_SCATTER, TS_WIDEN, TS_STEP, TS_OPE
 typedef struct ts_opencl_part {
   cl_mem buffer;
   uint64_t first, bytes;
+  void *pages;  /* of ours that it is; NULL: the driver's */
   bool in_host; /* memory of the host, which kernels reach over the link */
 } ts_opencl_part;
 
@@ -108,9 +109,9 @@ static inline uint32_t ts_opencl_lanes(const ts_opencl *d, uint32_t words) {
   while (!d->is_cpu && lanes < words && lanes < TS_OPENCL_LANES) lanes *= 2;
   return lanes;
 }
-/* Where a row lies in the pool, in words; NULL: no row. */
+/* Where a row lies in the pool, in bytes from its beginning. */
 static inline uint64_t ts_opencl_at(const ts_opencl *d, const void *row) {
-  return row == NULL ? UINT64_MAX : (uint64_t)((const unsigned char *)row - d->base) / sizeof(uint32_t);
+  return (uint64_t)((const unsigned char *)row - d->base);
 }
 
 /* ---- pool.c ---- */
@@ -126,8 +127,8 @@ void *ts_opencl_pool_take(ts_opencl *d, uint64_t bytes);
 void ts_opencl_pool_give_back(ts_opencl *d, void *block, uint64_t bytes);
 /* The part of an address, in bytes from the first; lock held. */
 const ts_opencl_part *ts_opencl_part_of(const ts_opencl *d, uint64_t offset);
-/* The first arguments of a kernel: buffers that hold rows. Lock held. */
-cl_int ts_opencl_bind(ts_opencl *d, ts_opencl_kernel kernel, const ts_opencl_part *parts, uint32_t n);
+/* The first arguments of a kernel: buffers that hold rows, the address of the first. Lock held. */
+cl_int ts_opencl_bind(ts_opencl *d, ts_opencl_kernel kernel, const ts_opencl_part *parts, uint32_t n, const void *base);
 /* Of ts_tier_device_ops. */
 void ts_opencl_stepped(ts_tier *tier, int64_t step);
 

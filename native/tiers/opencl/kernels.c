@@ -1,5 +1,5 @@
-/* kernels.c - see kernels.h. A row is `words` of 32 bits at an offset in the pool, which is in words, too; an offset of all
- * ones is no row. The pool is of one part or more: offsets from `first` of one to that of the next are in its buffer. Items of dimension 1 are rows, and more to fill the last group; those of dimension 0 their lanes: as many
+/* kernels.c - see kernels.h. A row is `words` of 32 bits at an address of the pool, of which `base` is the first; address 0
+ * is no row. The pool is of one part or more: words from `first` of one to that of the next are in its buffer. Items of dimension 1 are rows, and more to fill the last group; those of dimension 0 their lanes: as many
  * as lie side by side in memory on a GPU, one on a CPU.
  *
  * The rules are those of optimizers/, operation by operation: without contraction, and with square roots and quotients
@@ -9,39 +9,63 @@
 
 const char ts_opencl_source[] =
     "#pragma OPENCL FP_CONTRACT OFF\n"
-    "#define NO_ROW (~(ulong)0)\n"
+    "#define NO_ROW 0\n"
+    "#define AT(address) (((address) - base) / 4)\n"
     "#define POOL __global uint *p0, __global uint *p1, __global uint *p2, __global uint *p3, __global uint *p4, "
-    "__global uint *p5, __global uint *p6, __global uint *p7, const ulong8 first\n"
+    "__global uint *p5, __global uint *p6, __global uint *p7, const ulong8 first, const ulong base\n"
     "#define ROW(at) (at < first.s1 ? p0 + at : at < first.s2 ? p1 + (at - first.s1) : at < first.s3 ? p2 + (at - first.s2) : "
     "at < first.s4 ? p3 + (at - first.s3) : at < first.s5 ? p4 + (at - first.s4) : at < first.s6 ? p5 + (at - first.s5) : "
     "at < first.s7 ? p6 + (at - first.s6) : p7 + (at - first.s7))\n"
-    /* Lanes side by side take words side by side; a lane alone, which is a CPU's, four at a time. */
+    /* Lanes side by side take words side by side; a lane alone, which is a CPU's, sixteen at a time. */
     "void copy_words(__global uint *to, __global const uint *from, uint words, uint lane, uint lanes) {\n"
     "  uint j = lane;\n"
-    "  for (; lanes == 1 && j + 4 <= words; j += 4) vstore4(vload4(0, from + j), 0, to + j);\n"
+    "  for (; lanes == 1 && j + 16 <= words; j += 16) vstore16(vload16(0, from + j), 0, to + j);\n"
     "  for (; j < words; j += lanes) to[j] = from[j];\n"
     "}\n"
-    /* pool -> out */
-    "__kernel void ts_gather(POOL, __global const ulong *at, __global uint *out, uint rows, uint words) {\n"
-    "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
-    "  const ulong from = i < rows ? at[i] : NO_ROW;\n"
-    "  if (from == NO_ROW) return;\n"
-    "  copy_words(out + i * words, ROW(from), words, get_global_id(0), lanes);\n"
+    /* pool -> out: `words` of each row, `skip` words into it, `pitch` words apart, from row `begin` of out on. A lane alone takes
+     * several rows, so that the next ones are on their way from memory while one is copied. */
+    "#ifdef ROWS_AN_ITEM\n"
+    "#define FETCH(p)\n"
+    "#ifdef __has_builtin\n"
+    "#if __has_builtin(__builtin_prefetch)\n"
+    "#undef FETCH\n"
+    "#define FETCH(p) __builtin_prefetch((const void *)(ulong)(p))\n"
+    "#endif\n"
+    "#endif\n"
+    "#define ASK(i) if ((i) < end) { const ulong to = addresses[i]; if (to != NO_ROW) FETCH(ROW(AT(to)) + skip); }\n"
+    "#define EACH_ROW(i) const uint start = get_global_id(1) * ROWS_AN_ITEM, end = min(rows, start + ROWS_AN_ITEM); "
+    "for (uint i = start; i < start + AHEAD; i++) ASK(i) for (uint i = start; i < end; i++)\n"
+    "#else\n"
+    "#define ASK(i)\n"
+    "#define EACH_ROW(i) for (uint i = get_global_id(1); i < rows; i = rows)\n"
+    "#endif\n"
+    "#define GATHER POOL, __global const ulong *addresses, __global uint *out, uint rows, uint words, uint skip, uint pitch, uint begin\n"
+    "__kernel void ts_gather(GATHER) {\n"
+    "  const uint lane = get_global_id(0), lanes = get_global_size(0);\n"
+    "  EACH_ROW(i) {\n"
+    "    ASK(i + AHEAD)\n"
+    "    const ulong address = addresses[i], at = AT(address);\n"
+    "    if (address == NO_ROW) continue;\n"
+    "    copy_words(out + (size_t)(begin + i) * pitch, ROW(at) + skip, words, lane, lanes);\n"
+    "  }\n"
     "}\n"
-    /* up -> pool: offsets, then rows */
-    "__kernel void ts_scatter(POOL, __global const uint *up, uint rows, uint words) {\n"
+    /* the same of bf16 weights, as so many floats */
+    "__kernel void ts_widen(GATHER) {\n"
+    "  const uint lane = get_global_id(0), lanes = get_global_size(0);\n"
+    "  EACH_ROW(i) {\n"
+    "    ASK(i + AHEAD)\n"
+    "    const ulong address = addresses[i], at = AT(address);\n"
+    "    if (address == NO_ROW) continue;\n"
+    "    __global const ushort *w = (__global const ushort *)(ROW(at) + skip);\n"
+    "    for (uint j = lane; j < words; j += lanes) out[(size_t)(begin + i) * pitch + j] = (uint)w[j] << 16;\n"
+    "  }\n"
+    "}\n"
+    /* up -> pool: addresses, then rows, `skip` words into each */
+    "__kernel void ts_scatter(POOL, __global const uint *up, uint rows, uint words, uint skip) {\n"
     "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
     "  if (i >= rows) return;\n"
-    "  const ulong to = ((__global const ulong *)up)[i];\n"
-    "  copy_words(ROW(to), up + 2 * rows + i * words, words, get_global_id(0), lanes);\n"
-    "}\n"
-    /* bf16 weights as floats */
-    "__kernel void ts_widen(POOL, __global const ulong *at, __global uint *out, uint rows, uint dim) {\n"
-    "  const size_t i = get_global_id(1), lanes = get_global_size(0);\n"
-    "  const ulong from = i < rows ? at[i] : NO_ROW;\n"
-    "  if (from == NO_ROW) return;\n"
-    "  __global const ushort *w = (__global const ushort *)ROW(from);\n"
-    "  for (uint j = get_global_id(0); j < dim; j += lanes) out[i * dim + j] = (uint)w[j] << 16;\n"
+    "  const ulong to = AT(((__global const ulong *)up)[i]);\n"
+    "  copy_words(ROW(to) + skip, up + 2 * rows + i * words, words, get_global_id(0), lanes);\n"
     "}\n"
     /* bf16, as optimizers/kernel.h */
     "ulong mix64(ulong x) {\n"
@@ -88,7 +112,7 @@ const char ts_opencl_source[] =
     "  const bool bf16 = up[BF16] != 0;\n"
     "  const uint rule = up[RULE];\n"
     "  __global const ulong *at = (__global const ulong *)(up + HEADER);\n"
-    "  const ulong to = at[i];\n"
+    "  const ulong to = AT(at[i]);\n"
     "  __global uint *row = ROW(to);\n"
     "  __global const float *g = (__global const float *)(at + (bf16 ? 2 : 1) * rows) + (ulong)i * dim;\n"
     "  __global float *a = (__global float *)(row + up[WEIGHT_WORDS]), *b = a + up[SLOT_WORDS];\n"

@@ -4,10 +4,11 @@
 
 #include "base/base.h"
 
-/* Buffers that rows may be in, which a kernel is given first, and then where each begins, in words. */
+/* Buffers that rows may be in, which a kernel is given first, then where each begins, in words, then the pool's address. */
 #define TS_OPENCL_PARTS 8u
+#define TS_OPENCL_POOL_ARGUMENTS (TS_OPENCL_PARTS + 2u)
 
-/* The upload of a step: these words, then the offsets of rows, 64 bits each, then their keys (bf16 alone), 64 bits each, then
+/* The upload of a step: these words, then the addresses of rows, 64 bits each, then their keys (bf16 alone), 64 bits each, then
  * their gradients, `dim` floats each. */
 #define TS_STEP_LIST(X)                                                                                                     \
   X(RULE) /* ts_optimizer_kind, or TS_STEP_RMSPROP */                                                                       \

@@ -16,6 +16,7 @@
 #define GAP 64u          /* bytes between parts: where blocks are aligned to */
 #define OF_A_KIND 4u     /* parts: a quarter, as much again, ... */
 #define SHARE 4u         /* the first part is so much of what its kind may have */
+#define HUGE_FROM (UINT64_C(16) << 20) /* bytes of a part: 4096 pages are more than translation caches have */
 #define LONGEST_WAIT 1024u /* blocks that are refused before a device that refused memory is asked again */
 _Static_assert(2 * OF_A_KIND == TS_OPENCL_PARTS, "both kinds fit");
 
@@ -40,6 +41,35 @@ void ts_opencl_release(ts_opencl *d, cl_mem *buffer) {
   *buffer = NULL;
 }
 
+/* A device that is a CPU gets memory of ours, in huge pages: its drivers ask for none, and rows lie far apart. */
+static int32_t take_pages(ts_opencl *d, ts_opencl_part *part, ts_err err) {
+  cl_int code = CL_SUCCESS;
+  const uint64_t bytes = part->bytes + TS_HUGE_PAGE;
+  void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return ts_opencl_fail(d, CL_OUT_OF_HOST_MEMORY, "take memory of", err);
+  void *first = (void *)TS_ROUND_UP((uintptr_t)pages, TS_HUGE_PAGE);
+  madvise(first, part->bytes, MADV_HUGEPAGE);
+  part->buffer = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, part->bytes, first, &code);
+  if (part->buffer == NULL) {
+    munmap(pages, bytes);
+    return ts_opencl_fail(d, code, "take memory of", err);
+  }
+  part->pages = pages;
+  return TS_OK;
+}
+
+static int32_t take_part(ts_opencl *d, ts_opencl_part *part, ts_err err) {
+  if (d->is_cpu && part->bytes >= HUGE_FROM) return take_pages(d, part, err);
+  return ts_opencl_take_buffer(d, part->bytes, part->in_host, &part->buffer, err);
+}
+
+/* No command may use it any more. */
+static void release_part(ts_opencl *d, ts_opencl_part *part) {
+  ts_opencl_release(d, &part->buffer);
+  if (part->pages != NULL) munmap(part->pages, part->bytes + TS_HUGE_PAGE);
+  part->pages = NULL;
+}
+
 /* ---- parts ---- */
 
 static uint32_t parts_of(const ts_opencl *d, bool in_host) {
@@ -55,7 +85,7 @@ static int32_t add_part(ts_opencl *d, bool in_host, uint64_t wanted, ts_err err)
   ts_opencl_kind *kind = &d->kinds[in_host];
   const uint32_t n = parts_of(d, in_host);
   ts_opencl_part part = {.first = n == 0 ? kind->first : kind->end + GAP, .bytes = wanted, .in_host = in_host};
-  const int32_t status = ts_opencl_take_buffer(d, part.bytes, in_host, &part.buffer, err);
+  const int32_t status = take_part(d, &part, err);
   if (status != TS_OK) return status;
   const uint32_t at = in_host ? d->part_count : n; /* by address: the device's come first */
   memmove(&d->parts[at + 1], &d->parts[at], (d->part_count - at) * sizeof part);
@@ -132,7 +162,7 @@ int32_t ts_opencl_pool_open(ts_opencl *d, uint64_t bytes, uint64_t host_bytes, t
 void ts_opencl_pool_close(ts_opencl *d) {
   ts_arena_destroy(d->arena);
   if (d->base != NULL) munmap(d->base, d->reserved);
-  for (uint32_t i = 0; i < d->part_count; i++) ts_opencl_release(d, &d->parts[i].buffer);
+  for (uint32_t i = 0; i < d->part_count; i++) release_part(d, &d->parts[i]);
 }
 
 const ts_opencl_part *ts_opencl_part_of(const ts_opencl *d, uint64_t offset) {
@@ -141,7 +171,8 @@ const ts_opencl_part *ts_opencl_part_of(const ts_opencl *d, uint64_t offset) {
   return &d->parts[i];
 }
 
-cl_int ts_opencl_bind(ts_opencl *d, ts_opencl_kernel kernel, const ts_opencl_part *parts, uint32_t n) {
+cl_int ts_opencl_bind(ts_opencl *d, ts_opencl_kernel kernel, const ts_opencl_part *parts, uint32_t n, const void *base) {
+  const uint64_t address = (uintptr_t)base;
   uint64_t firsts[TS_OPENCL_PARTS];
   cl_int code = CL_SUCCESS;
   for (uint32_t i = 0; i < TS_OPENCL_PARTS; i++) {
@@ -149,7 +180,8 @@ cl_int ts_opencl_bind(ts_opencl *d, ts_opencl_kernel kernel, const ts_opencl_par
     if (code == CL_SUCCESS)
       code = d->cl.SetKernelArg(d->kernels[kernel], i, sizeof(cl_mem), i < n ? &parts[i].buffer : &parts[0].buffer);
   }
-  return code == CL_SUCCESS ? d->cl.SetKernelArg(d->kernels[kernel], TS_OPENCL_PARTS, sizeof firsts, firsts) : code;
+  if (code == CL_SUCCESS) code = d->cl.SetKernelArg(d->kernels[kernel], TS_OPENCL_PARTS, sizeof firsts, firsts);
+  return code == CL_SUCCESS ? d->cl.SetKernelArg(d->kernels[kernel], TS_OPENCL_PARTS + 1, sizeof address, &address) : code;
 }
 
 /* ---- the first steps ---- */
@@ -158,7 +190,7 @@ cl_int ts_opencl_bind(ts_opencl *d, ts_opencl_kernel kernel, const ts_opencl_par
 static bool join(ts_opencl *d, uint64_t bytes) {
   ts_opencl_part whole = {.bytes = bytes};
   const uint32_t n = parts_of(d, false);
-  if (ts_opencl_take_buffer(d, bytes, false, &whole.buffer, (ts_err){NULL, 0}) != TS_OK) return false;
+  if (take_part(d, &whole, (ts_err){NULL, 0}) != TS_OK) return false;
   cl_int code = CL_SUCCESS;
   for (uint32_t i = 0; code == CL_SUCCESS && i < n; i++) {
     const ts_opencl_part *p = &d->parts[i];
@@ -169,10 +201,10 @@ static bool join(ts_opencl *d, uint64_t bytes) {
   if (code == CL_SUCCESS) code = d->cl.Finish(d->queue);
   if (code != CL_SUCCESS) {
     d->cl.Finish(d->queue); /* of what was enqueued */
-    ts_opencl_release(d, &whole.buffer);
+    release_part(d, &whole);
     return false;
   }
-  for (uint32_t i = 0; i < n; i++) ts_opencl_release(d, &d->parts[i].buffer);
+  for (uint32_t i = 0; i < n; i++) release_part(d, &d->parts[i]);
   memmove(&d->parts[1], &d->parts[n], (d->part_count - n) * sizeof whole);
   d->parts[0] = whole;
   d->part_count -= n - 1;

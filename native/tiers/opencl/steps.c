@@ -55,8 +55,8 @@ static uint64_t rows_at_a_time(const ts_opencl *d, const ts_optimizer *o) {
   return d->up_bytes < header ? 0 : (d->up_bytes - header) / bytes_a_row(o);
 }
 
-/* Rows whose first address would be `base`, m of the n that are not NULL; one transfer, one kernel. Lock held. */
-static int32_t step(ts_opencl *d, const unsigned char *base, const ts_optimizer *o, const ts_optimizer_call *call, uint32_t n,
+/* m of the n rows that are not NULL; one transfer, one kernel. Lock held. */
+static int32_t step(ts_opencl *d, const ts_optimizer *o, const ts_optimizer_call *call, uint32_t n,
                     uint32_t m, void *const *rows, const float *const *gradients, const int64_t *keys, ts_err err) {
   static const char *const what = "step rows on";
   const ts_row_layout *l = &o->layout;
@@ -71,7 +71,7 @@ static int32_t step(ts_opencl *d, const unsigned char *base, const ts_optimizer 
   uint32_t k = 0;
   for (uint32_t i = 0; i < n; i++) {
     if (rows[i] == NULL) continue;
-    at[k] = (uint64_t)((const unsigned char *)rows[i] - base) / sizeof(uint32_t);
+    at[k] = (uintptr_t)rows[i];
     if (keyed) at[m + k] = (uint64_t)keys[i];
     memcpy(gradient + (uint64_t)k++ * l->dim, gradients[i], l->dim * sizeof *gradient);
   }
@@ -93,7 +93,7 @@ int32_t ts_opencl_step(ts_tier *tier, const ts_optimizer *o, const ts_optimizer_
     const uint32_t first = *stepped;
     uint32_t end = first, m = 0;
     for (; end < n && m < most; end++) m += rows[end] != NULL;
-    if (m > 0) status = step(d, d->base, o, call, end - first, m, rows + first, gradients + first, keys + first, err);
+    if (m > 0) status = step(d, o, call, end - first, m, rows + first, gradients + first, keys + first, err);
     if (status == TS_OK) *stepped = end;
   }
   ts_opencl_end(d);
@@ -156,14 +156,14 @@ int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err e
   cl_int code = d->cl.EnqueueWriteBuffer(d->queue, d->down, 1, 0, bytes, here, 0, NULL, NULL);
   int32_t status = code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "write rows to", err);
   if (status == TS_OK) {
-    code = ts_opencl_bind(d, TS_STEP, &part, 1);
+    code = ts_opencl_bind(d, TS_STEP, &part, 1, here);
     status = code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "step rows on", err);
   }
   d->bound[TS_STEP] = status == TS_OK;
   for (uint32_t s = 1; status == TS_OK && s <= TRIED_STEPS; s++) {
     ts_optimizer_call call;
     ts_optimizer_begin(&tried, (int64_t)(s * o->decay_step), &call);
-    status = step(d, here, o, &call, n, n, rows, g, keys, err);
+    status = step(d, o, &call, n, n, rows, g, keys, err);
     o->apply(o, &call, rows, g, keys, n);
     for (uint32_t i = 0; i < n; i++) ts_row_set_version(l, rows[i], call.global_step);
   }
