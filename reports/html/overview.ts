@@ -6,7 +6,7 @@
 
 import { kindsText } from "../summary/kind.ts";
 import { changeText, countText, listText } from "../text/format.ts";
-import type { CaseSummary, Summary } from "../summary/summary_types.ts";
+import type { CaseSummary, Summary, Verdict } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { type Cell, estimateCell, figure, header, kind, more, rateCell, table } from "./parts.ts";
 
@@ -29,21 +29,32 @@ export interface Place {
   readonly title: string;
 }
 
-/** The first two sentences of the answer, and where to read on: three questions, then every section of the page. */
-export function answer(summary: Summary, has: (id: string) => boolean): Markup {
+/** The first two sentences of a run's answer, and where to read on: three questions, then every section of the page. */
+export function answer({ verdict }: Summary, has: (id: string) => boolean): Markup {
+  const there = (places: readonly Place[]): Place[] => places.filter(({ id }) => has(id));
+  return verdictOf(verdict, there(QUESTIONS), there(SECTIONS));
+}
+
+/** The first two sentences of an answer, and links: to questions, then to sections. */
+export function verdictOf(
+  { headline, sentences: [second] }: Verdict,
+  questions: readonly Place[],
+  sections: readonly Place[],
+): Markup {
   const links = (places: readonly Place[]): Markup[] =>
-    places.filter(({ id }) => has(id)).map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
-  const [second] = summary.verdict.sentences;
+    places.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
   return html`
     <div class="answer">
       <h2 class="eyebrow">Verdict</h2>
-      <p class="headline">${quietIntervals(summary.verdict.headline)}.</p>
+      <p class="headline">${quietIntervals(headline)}.</p>
       ${second === undefined ? undefined : html`<p class="second">${quietIntervals(second)}.</p>`}
-      <nav aria-label="Answers below">
-        <ul>${links(QUESTIONS)}</ul>
-      </nav>
+      ${questions.length === 0 ? undefined : html`
+        <nav aria-label="Answers below">
+          <ul>${links(questions)}</ul>
+        </nav>
+      `}
       <nav class="sections" aria-label="Sections">
-        <ul>${links(SECTIONS)}</ul>
+        <ul>${links(sections)}</ul>
       </nav>
     </div>
   `;
@@ -71,10 +82,8 @@ const SECTIONS: readonly Place[] = [
 /** Sentences of a list that are read at first. */
 const AT_FIRST = 3;
 
-/** The rest of the answer, and what limits it. */
-export function words(summary: Summary): Markup | undefined {
-  const { cautions } = summary.verdict;
-  const sentences = summary.verdict.sentences.slice(1); // the first stands in the answer
+/** The rest of an answer, whose first two sentences stand above, and what limits it. */
+export function words({ cautions, sentences: [, ...sentences] }: Verdict): Markup | undefined {
   const list = (texts: readonly string[]): Markup =>
     html`<ul>${texts.map((text) => html`<li>${quietIntervals(text)}.</li>`)}</ul>`;
   const column = (title: string, texts: readonly string[], rest: string): Markup | undefined =>
@@ -91,7 +100,7 @@ export function words(summary: Summary): Markup | undefined {
 
 /** Sets intervals in quieter type, and keeps numbers and their percent signs on one line. */
 function quietIntervals(text: string): Markup[] {
-  return text.replaceAll(" %", "\u00a0%").split(/(\([^()]*95\u00a0%: [^()]*\))/).map((part, i) =>
+  return text.replaceAll(" %", "\u00a0%").split(/(\([^()]*9[05]\u00a0%: [^()]*\))/).map((part, i) =>
     i % 2 === 0 ? html`${part}` : html`<span class="ci">${part}</span>`
   );
 }

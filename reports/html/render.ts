@@ -59,7 +59,7 @@ export function renderPage(result: Result, options: ReportOptions, addition?: Ad
   const sections = [
     ablation(summary),
     overview(shown),
-    words(summary),
+    words(summary.verdict),
     embedding(shown),
     speed(shown),
     scaling(shown),

@@ -9,7 +9,7 @@ import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { changeText } from "../text/format.ts";
 import { QUESTION_COLUMNS, questionRows } from "../text/questions.ts";
-import { bottleneck, type Deviation, NULL_WORDS, type StudySummary } from "./summary.ts";
+import { bottleneck, type Deviation, NULL_WORDS, type StudyCase, type StudySummary } from "./summary.ts";
 
 /** A table: titles, rows of text. The first column, and those named, are words. */
 export interface TextTable {
@@ -60,6 +60,40 @@ export function checkpointTable({ name, cases }: StudySummary): TextTable {
         checkpoint.recovery === undefined ? "–" : significant(checkpoint.recovery.seconds),
       ]]
     ),
+  };
+}
+
+/** Cost and speed of all cases of a study, the least that decides: the bill and the bottlenecks have tables of their own. */
+export function worthTable({ name, cases }: StudySummary, sign: string | undefined): TextTable {
+  const unit = cases[0];
+  const cost = ({ money }: StudyCase): string =>
+    money === undefined || !("perHour" in money) ? "no price" : significant(money.perMillion);
+  const month = ({ money }: StudyCase): string =>
+    money === undefined || !("perHour" in money) ? "–" : significant(money.perMonth);
+  const priced = sign === undefined ? [] : [`${sign} per million samples`, `${sign} a month`];
+  return {
+    caption: `Cost and speed of ${name}`,
+    columns: [
+      "case",
+      "kind",
+      ...priced,
+      "samples/s",
+      "90 % band",
+      `speed against ${unit?.label ?? "the first"}`,
+      "step p99, ms",
+      "missed keys",
+    ],
+    words: ["kind", "90 % band"],
+    rows: cases.map((one) => [
+      one.label,
+      one.evidence,
+      ...(sign === undefined ? [] : [cost(one), month(one)]),
+      prefixed(one.samplesPerSecond),
+      bandText(one),
+      significant(1 / one.relative),
+      milliseconds(one.step.p99),
+      missesText(one),
+    ]),
   };
 }
 

@@ -26,7 +26,9 @@ const COLOURS = 6;
 
 /** Style of the charts, beside the report's. */
 export const CHART_CSS: string = [
-  "svg.sim{width:100%;height:auto;display:block;margin:8px 0}",
+  "svg.sim{width:100%;display:block;margin:8px 0}svg.sim.wide{height:auto;min-width:640px}",
+  "svg.sim line.band{stroke:var(--series-1);stroke-width:4}svg.sim .place{fill:var(--card);stroke:var(--text);stroke-width:2}",
+  ".sim-title{color:var(--muted);font-size:14px;margin:0}",
   "svg.sim text{fill:var(--text);font:12px system-ui,sans-serif}svg.sim .muted{fill:var(--muted)}",
   "svg.sim line{stroke:var(--line)}",
   ...Array.from({ length: COLOURS }, (_, i) => `.k${i}{fill:var(--series-${i})}`),
@@ -51,46 +53,110 @@ function key(kinds: readonly string[]): Markup {
 }
 
 const WIDTH = 1000;
-const LABEL = 300;
 
-function shortened(text: string, letters: number): string {
-  return text.length <= letters ? text : `${text.slice(0, letters - 1)}…`;
-}
+/** Share of the width that bars and intervals may take; the rest is for the number at their end. */
+const PLOT = 82;
+/** Height of a case: its name, its mark below. */
+const ROW = 38;
 
-/** Bars of a step's time by kind of work, one for each case. */
+const percent = (share: number): string => `${(share * PLOT).toFixed(3)}%`;
+
+/** Bars of a step's time by kind of work, one for each case, below its name: as wide as the page, whatever its width. */
 export function timeChart(cases: readonly StudyCase[]): Markup {
   const longest = Math.max(...cases.map((one) => one.step.mean));
   const kinds = KINDS.filter((kind) => cases.some((one) => one.parts.some((part) => part.kind === kind)));
-  const row = 26;
-  const height = cases.length * row + 4;
   const bars = cases.map((one, i) => {
-    let x = LABEL;
     const times = new Map(timeByKind(one));
-    const y = i * row + 4;
+    const y = i * ROW;
+    let from = 0;
     const parts = kinds.map((kind) => {
-      const width = longest === 0 ? 0 : (times.get(kind) ?? 0) / longest * (WIDTH - LABEL - 70);
-      const bar = html`<rect class="${className(kind)}" x="${x.toFixed(2)}" y="${y}" width="${
-        width.toFixed(2)
-      }" height="${row - 8}"></rect>`;
-      x += width;
-      return width < 0.05 ? html`` : bar;
+      const share = longest === 0 ? 0 : (times.get(kind) ?? 0) / longest;
+      const bar = html`<rect class="${className(kind)}" x="${percent(from)}" y="${y + 16}" width="${
+        percent(share)
+      }" height="14"></rect>`;
+      from += share;
+      return share < 5e-4 ? html`` : bar;
     });
     return html`
-      <text x="${LABEL - 8}" y="${y + 13}" text-anchor="end">${shortened(
-        one.label,
-        46,
-      )}</text>${parts}<text class="muted" x="${(x + 6).toFixed(1)}"
-        y="${y + 13}">${significant(one.step.mean * 1e3)} ms</text>
+      <text x="0" y="${y + 11}">${one.label}</text>${parts}<text class="muted" x="${percent(from)}" dx="6"
+        y="${y + 28}">${significant(one.step.mean * 1e3)} ms</text>
     `;
   });
   return html`
-    ${key(kinds)}<svg class="sim" viewBox="0 0 ${WIDTH} ${height}" role="img"
+    ${key(kinds)}<svg class="sim" width="100%" height="${cases.length * ROW}" role="img"
       aria-label="Time of a step by kind of work, one bar a case; the numbers are in the table below">${bars}</svg>
   `;
 }
 
+/** A value with its band, where it has one. */
+interface Banded {
+  readonly value: number;
+  readonly low?: number;
+  readonly high?: number;
+  readonly text: string;
+}
+
+/** Places with bands on a common axis from zero, one for each case, below its name. */
+function bandChart(label: string, rows: readonly { readonly name: string; readonly of: Banded | undefined }[]): Markup {
+  const most = Math.max(...rows.flatMap(({ of }) => of === undefined ? [] : [of.high ?? of.value]), 1e-300);
+  const marks = rows.map(({ name, of }, i) => {
+    const y = i * ROW;
+    if (of === undefined) {
+      return html`
+        <text x="0" y="${y + 11}">${name}</text>
+        <text class="muted" x="0" y="${y + 28}">no price</text>
+      `;
+    }
+    const { value, low = value, high = value, text } = of;
+    const [from, at, to] = [low, value, high].map((one) => percent(one / most));
+    return html`
+      <text x="0" y="${y + 11}">${name}</text>
+      <line x1="0" x2="${percent(1)}" y1="${y + 24}" y2="${y + 24}"></line>
+      <line class="band" x1="${from}" x2="${to}" y1="${y + 24}" y2="${y + 24}"></line>
+      <rect class="place" x="${at}"
+        y="${y + 19}" width="10" height="10" transform="translate(-5 0)"></rect>
+      <text class="muted" x="${to}" dx="10"
+        y="${y + 28}">${text}</text>
+    `;
+  });
+  return html`
+    <svg class="sim" width="100%" height="${rows.length * ROW}" role="img"
+      aria-label="${label}; the numbers are in the table below">${marks}</svg>
+  `;
+}
+
+/** Cost beside speed of the cases of a study, with 90 % bands: cost only where a case has a price. */
+export function worthChart(cases: readonly StudyCase[], sign: string | undefined): Markup {
+  const speed = html`<div><p class="sim-title">thousand samples/s (right is faster)</p>${
+    bandChart(
+      "Samples a second and their 90 % bands",
+      cases.map(({ label, samplesPerSecond: value, band }) => ({
+        name: label,
+        of: {
+          value,
+          ...("why" in band ? {} : { low: value * band.low, high: value * band.high }),
+          text: significant(value / 1e3),
+        },
+      })),
+    )
+  }</div>`;
+  if (sign === undefined || !cases.some(({ money }) => money !== undefined && "perHour" in money)) return speed;
+  return html`
+    <div
+      class="two"><div><p class="sim-title">${sign} per million samples (left is cheaper)</p>${bandChart(
+        "Cost of a million samples and its 90 % band",
+        cases.map(({ label, money }) => ({
+          name: label,
+          of: money === undefined || !("perHour" in money)
+            ? undefined
+            : { value: money.perMillion, ...money.band, text: significant(money.perMillion) },
+        })),
+      )}</div>${speed}</div>
+  `;
+}
+
 /** The tasks of the last step in virtual time: a lane for each kind of work and, of at most eight, actor. */
-export function timelineChart(one: StudyCase): Markup {
+export function timelineChart(study: string, one: StudyCase): Markup {
   const kinds = KINDS.filter((kind) => one.tasks.some(([of]) => of === kind));
   const end = Math.max(...one.tasks.map(([, , , to]) => to), 1e-12);
   const start = Math.min(0, ...one.tasks.map(([, , from]) => from));
@@ -120,8 +186,11 @@ export function timelineChart(one: StudyCase): Markup {
     } ms</text>`;
   });
   return html`
-    <svg class="sim" viewBox="0 0 ${WIDTH} ${height}" role="img"
-      aria-label="Tasks of one step of ${one
-        .label} in virtual time, a lane for each kind of work">${drawn}${ticks}</svg>
+    <div class="scroll" role="region" tabindex="0" aria-label="Tasks of one step of ${one.label}, ${study}">
+      <svg class="sim wide"
+        viewBox="0 0 ${WIDTH} ${height}" role="img"
+        aria-label="Tasks of one step of ${one
+          .label} in virtual time, a lane for each kind of work">${drawn}${ticks}</svg>
+    </div>
   `;
 }

@@ -10,7 +10,8 @@ import { QUESTIONS_NOTE } from "../text/questions.ts";
 import { html, Markup, scriptJson } from "../text/markup.ts";
 import { pageHead } from "../html/page_head.ts";
 import { themeCss } from "../html/palette.ts";
-import { header, kind, table } from "../html/parts.ts";
+import { verdictOf, words } from "../html/overview.ts";
+import { header, kind, more, table } from "../html/parts.ts";
 import sheet from "../html/style.css" with { type: "text" };
 import {
   checkpointTable,
@@ -21,19 +22,21 @@ import {
   type TextTable,
   tierTable,
   timeTable,
+  worthTable,
 } from "./cells.ts";
 import { carriedOptions } from "../capsule/carried.ts";
 import type { SummaryOptions } from "../summary/prices.ts";
 import { moneyTable } from "./money_words.ts";
-import { CHART_CSS, timeChart, timelineChart } from "./charts.ts";
+import { CHART_CSS, timeChart, timelineChart, worthChart } from "./charts.ts";
 import { type SimulationSummary, summariseSimulation } from "./summary.ts";
 
-function tableOf({ caption, columns, words, rows }: TextTable): Markup {
+function tableOf({ caption, columns, words, rows }: TextTable, cards: boolean = false): Markup {
   const marked = columns.indexOf("kind");
   return table(
     caption,
     columns.map((title, i) => ({ title, words: i === 0 || words.includes(title) })),
     rows.map((row) => row.map((text, i) => i === marked ? kind({ evidence: "simulated" }) : text)),
+    cards,
   );
 }
 
@@ -46,26 +49,54 @@ function heading(summary: SimulationSummary): Markup {
   ]);
 }
 
-function study(one: SimulationSummary["studies"][number], i: number, money: SimulationSummary["money"]): Markup {
-  const slowest = [...one.cases].sort((a, b) => a.samplesPerSecond - b.samplesPerSecond)[0];
+/** Cost and speed of a study: a chart, a table. */
+function worth(one: SimulationSummary["studies"][number], { money }: SimulationSummary): Markup {
   return html`
-    <section id="study-${i}">
-      <h2>${one.name}</h2>
-      ${money === undefined ? undefined : tableOf(moneyTable(one.name, one.cases, money))}
-      ${tableOf(speedTable(one))}
-      <h3>Where the time of a step goes</h3>
-      <p>The tasks on the way that made the step end when it did; their sum is the step. Simulated.</p>
-      ${timeChart(one.cases)}
-      <details><summary>Numbers: time of a step, ${one.name}</summary>${tableOf(timeTable(one))}</details>
-      <h3>Bandwidth against its limit</h3>
-      <p>Limits are what the media model gives all threads for accesses of this size; bytes are those of one machine; a row counts in the tier where a step finds it.</p>
-      ${tableOf(tierTable(one))}
-      ${checkpoints(one)}
-      ${asked(one)}
-      ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
-        <h3>One step in virtual time: ${slowest.label}</h3>
-        ${timelineChart(slowest)}
-      `}
+    <p class="note">Squares are simulated; bars through them are 90 % bands, of what has one.</p>
+    ${worthChart(one.cases, money?.sign)}
+    ${tableOf(worthTable(one, money?.sign), true)}
+    ${more(
+      `bill, bands and bottlenecks of ${one.name}`,
+      html`${money === undefined ? undefined : tableOf(moneyTable(one.name, one.cases, money))}${
+        tableOf({ ...speedTable(one), caption: `Speed and bottlenecks of ${one.name}` })
+      }`,
+    )}
+  `;
+}
+
+/** What lies behind the figures of a study: time, bandwidth, checkpoints, questions, a step. */
+function behind(one: SimulationSummary["studies"][number]): Markup {
+  const slowest = [...one.cases].sort((a, b) => a.samplesPerSecond - b.samplesPerSecond)[0];
+  return html`${
+    more(
+      `where the time of a step goes in ${one.name}`,
+      html`
+        <p>The tasks on the way that made the step end when it did; their sum is the step. Simulated.</p>
+        ${timeChart(one.cases)}
+        ${tableOf(timeTable(one))}
+        ${slowest === undefined || slowest.tasks.length === 0 ? undefined : html`
+          <h3>One step in virtual time: ${slowest.label}</h3>
+          ${timelineChart(one.name, slowest)}
+        `}
+      `,
+    )
+  }${
+    more(
+      `bandwidth against its limit in ${one.name}`,
+      html`
+        <p>Limits are what the media model gives all threads for accesses of this size; bytes are those of one machine; a row counts in the tier where a step finds it.</p>
+        ${tableOf(tierTable(one))}
+      `,
+    )
+  }${checkpoints(one)}${asked(one)}`;
+}
+
+function study(one: SimulationSummary["studies"][number], i: number, summary: SimulationSummary): Markup {
+  return html`
+    <section aria-labelledby="study-${i}">
+      <h2 id="study-${i}" tabindex="-1">${one.name}</h2>
+      ${i === 0 ? undefined : worth(one, summary)}
+      ${behind(one)}
     </section>
   `;
 }
@@ -74,29 +105,30 @@ function study(one: SimulationSummary["studies"][number], i: number, money: Simu
 function checkpoints(one: SimulationSummary["studies"][number]): Markup | undefined {
   const costs = checkpointTable(one);
   if (costs.rows.length === 0) return undefined;
-  return html`
-    <p>To go on after a crash every row is read once: from files as fast as they are written, of versions as fast as the media model lets all threads of each server read the last tier in its order. Opening machines and rebuilding an index are not counted.</p>
-    ${tableOf(costs)}
-  `;
+  return more(
+    `checkpoints of ${one.name}`,
+    html`
+      <p>To go on after a crash every row is read once: from files as fast as they are written, of versions as fast as the media model lets all threads of each server read the last tier in its order. Opening machines and rebuilding an index are not counted.</p>
+      ${tableOf(costs)}
+    `,
+  );
 }
 
 /** What the media were asked, and what backs the answers; nothing of results that do not say. */
 function asked(one: SimulationSummary["studies"][number]): Markup | undefined {
   const questions = questionTable(one);
   if (questions.rows.length === 0) return undefined;
-  return html`
-    <details><summary>Questions: what the media were asked, and how many figures back each, ${one.name}</summary>
-      <p>${QUESTIONS_NOTE}</p>
-      ${tableOf(questions)}
-    </details>
-  `;
+  return more(
+    `what the media were asked in ${one.name}, and how many figures back each`,
+    html`<p>${QUESTIONS_NOTE}</p>${tableOf(questions)}`,
+  );
 }
 
 function published(summary: SimulationSummary): Markup | undefined {
   if (summary.deviations.length === 0) return undefined;
   return html`
-    <section id="published">
-      <h2>Against what is published</h2>
+    <section aria-labelledby="published">
+      <h2 id="published" tabindex="-1">Against what is published</h2>
       <p>A figure that calibrated a parameter says nothing about accuracy and is marked so; all others follow. Nor does one that a null model meets within the same tolerance, too: every medium DRAM, every cache a hundredth, every row equally popular.</p>
       ${tableOf(deviationTable(summary.deviations))}
     </section>
@@ -106,18 +138,18 @@ function published(summary: SimulationSummary): Markup | undefined {
 function explained(summary: SimulationSummary): Markup | undefined {
   if (summary.explanations.length === 0) return undefined;
   return html`
-    <section id="explained">
-      <h2>Differences, part by part</h2>
+    <section aria-labelledby="explained">
+      <h2 id="explained" tabindex="-1">Differences, part by part</h2>
       <p>Each part is switched in every order and gets the mean of what its switch changed (Shapley value), so the parts add up to the difference exactly.</p>
-      ${summary.explanations.map((one) => tableOf(explanationTable(one)))}
+      ${summary.explanations.map((one) => more(`from ${one.from} to ${one.to}`, tableOf(explanationTable(one))))}
     </section>
   `;
 }
 
 function about(summary: SimulationSummary): Markup {
   return html`
-    <section id="assumptions">
-      <h2>What was assumed</h2>
+    <section aria-labelledby="assumptions">
+      <h2 id="assumptions" tabindex="-1">What was assumed</h2>
       ${table(
         "Assumptions of the simulation",
         [{ title: "what" }, { title: "value", words: true }],
@@ -135,6 +167,14 @@ function about(summary: SimulationSummary): Markup {
  */
 export function renderSimulation(result: SimulationResult, options: SummaryOptions = {}): string {
   const summary = summariseSimulation(result, options);
+  const [headline = "Nothing was simulated", ...sentences] = summary.sentences;
+  const verdict = { headline, sentences, cautions: summary.cautions };
+  const places = [
+    ...(summary.deviations.length === 0 ? [] : [{ id: "published", title: "Against what is published" }]),
+    ...summary.studies.map(({ name }, i) => ({ id: `study-${i}`, title: name })),
+    ...(summary.explanations.length === 0 ? [] : [{ id: "explained", title: "Differences, part by part" }]),
+    { id: "assumptions", title: "What was assumed" },
+  ];
   const style = new Markup(themeCss() + sheet + CHART_CSS);
   const records = [result.run, ...result.cases, ...result.explanations, ...result.nulls ?? []].map((record) =>
     scriptJson(record).text
@@ -151,17 +191,14 @@ export function renderSimulation(result: SimulationResult, options: SummaryOptio
         <body>
           ${heading(summary)}
           <main>
-            <section id="answer">
-              <h2>Answer</h2>
-              <ul>${summary.sentences.map((sentence) => html`<li>${sentence}.</li>`)}</ul>
-              <p>${summary.cautions.map((caution) =>
-                html`
-                  ${caution}.
-                `
-              )}</p>
+            ${verdictOf(verdict, [], places)}
+            <section class="first" aria-labelledby="overview">
+              <h2 id="overview" tabindex="-1">Is it worth it? ${summary.studies[0]?.name}</h2>
+              ${summary.studies.slice(0, 1).map((one) => worth(one, summary))}
             </section>
+            ${words(verdict)}
             ${published(summary)}
-            ${summary.studies.map((one, i) => study(one, i, summary.money))}
+            ${summary.studies.map((one, i) => study(one, i, summary))}
             ${explained(summary)}
             ${about(summary)}
           </main>

@@ -1,6 +1,6 @@
 /**
  * Every kind of page as people see it: in both themes, on a phone, on paper. None scrolls sideways, axe has nothing to say, the
- * first printed page carries the answer, and the default report is short.
+ * first printed page carries the answer, and the default report and a simulation are short.
  */
 
 import { join } from "node:path";
@@ -81,7 +81,8 @@ const UNMARKED = `[...document.querySelectorAll(".scroll")].filter((one) =>
   one.checkVisibility() && one.scrollWidth > one.clientWidth &&
   (one.tabIndex < 0 || !getComputedStyle(one).backgroundImage.includes("gradient"))).map((one) => one.ariaLabel)`;
 
-const BOTTOMS = `["header h1", ".headline", ".first canvas, .first svg", ".first tbody tr:last-child"].map((what) => {
+const BOTTOMS =
+  `["header h1", ".headline", ".first canvas, .first svg, .first .ways", ".first tbody tr:last-child"].map((what) => {
   const found = document.querySelector(what);
   return [what, found === null ? -1 : found.getBoundingClientRect().bottom + scrollY];
 })`;
@@ -121,7 +122,7 @@ Deno.test({
         });
       }
 
-      for (const name of ["run", "contribution"]) {
+      for (const name of ["run", "contribution", "simulation", "plan"]) {
         await t.step(`${name}: the first printed page carries verdict, chart and table`, async () => {
           const page = await opened(running, paths[name] as string, { colorScheme: "light", ...PAPER });
           await unfold(page);
@@ -148,14 +149,16 @@ Deno.test({
       });
 
       await t.step("the default report is short, and everything else is one step away", async () => {
-        const page = await opened(running, paths["run"] as string, { colorScheme: "light", width: 1280, height: 900 });
-        const words = (): Promise<number> =>
-          page.evaluate("document.body.innerText.split(/\\s+/).filter(Boolean).length") as Promise<number>;
-        const folded = await words();
-        assert(folded > 500 && folded <= MOST_WORDS, `${folded} words`);
-        await unfold(page);
-        assert(await words() > 2 * folded, `${folded} words folded, ${await words()} in all`);
-        await page.context().close();
+        for (const name of ["run", "simulation"]) {
+          const page = await opened(running, paths[name] as string, { colorScheme: "light", width: 1280, height: 900 });
+          const words = (): Promise<number> =>
+            page.evaluate("document.body.innerText.split(/\\s+/).filter(Boolean).length") as Promise<number>;
+          const folded = await words();
+          assert(folded > 500 && folded <= MOST_WORDS, `${name}: ${folded} words`);
+          await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
+          assert(await words() > 2 * folded, `${name}: ${folded} words folded, ${await words()} in all`);
+          await page.context().close();
+        }
       });
     } finally {
       await running.close();
