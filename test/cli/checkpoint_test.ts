@@ -73,7 +73,7 @@ Deno.test("Ctrl-C stops tierbench checkpoint verify and compact with 130; the ch
     const path = `${folder}/chain`;
     using store = EmbeddingStore.open({ storage: "DRAM", trackChanges: true });
     const table = store.table({ name: "t", dim: 64 });
-    const keys = BigInt64Array.from({ length: 200_000 }, (_, i) => BigInt(i));
+    const keys = BigInt64Array.from({ length: 600_000 }, (_, i) => BigInt(i));
     table.lookup(keys);
     await store.checkpoint({ path }).write();
     table.update(keys.subarray(0, 1000), new Float32Array(64_000).fill(1));
