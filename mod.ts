@@ -236,7 +236,7 @@ export { type Case, planCases } from "./scenarios/plan.ts";
 export type { PlanLine, RunEvent } from "./scenarios/run/events.ts";
 export type { WorkerPhase } from "./scenarios/run/worker_protocol.ts";
 export { type Kind, kindOf, kindText } from "./reports/summary/kind.ts";
-export { UnavailableError } from "./scenarios/run/configurations.ts";
+export { UnavailableError } from "./base/unavailable.ts";
 export { type Vouch, vouchableMedia, VouchError } from "./scenarios/run/vouch.ts";
 export { readResult, readResultText, resultOf, type ResultText, writeResult } from "./scenarios/result.ts";
 export { MergeError, mergeResults, type SharedResult } from "./scenarios/merge.ts";

@@ -28,9 +28,13 @@ function priceRows({ prices }: CalibratedSoftware): string[][] {
     ["a key told to the policy", prices.track],
     ["a row kept in order", prices.upkeep],
     ["a row brought up", prices.perMiss],
+    ["a row, for each other thread", prices.perLock],
+    ["a message", prices.perMessage],
   ] as const;
   const ns = (seconds: number) => (seconds * 1e9).toPrecision(3);
-  return whats.map(([what, { value, low, high }]) => [what, `${ns(value)} ns`, `${ns(low)} to ${ns(high)}`]);
+  return whats.flatMap(([what, price]) =>
+    price === undefined ? [] : [[what, `${ns(price.value)} ns`, `${ns(price.low)} to ${ns(price.high)}`]]
+  );
 }
 
 /** Bytes as `--bytes` has them. */

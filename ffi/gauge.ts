@@ -5,7 +5,7 @@
  */
 
 import { message, MessageBuffer } from "./errors.ts";
-import { checkMaker, MAKER, NativeHandle, own } from "./handle.ts";
+import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { type MediaQuery, packMediaQueries } from "./media.ts";
 import { withConfig } from "./options.ts";
@@ -23,6 +23,50 @@ export interface Gauged {
   readonly value: number;
   /** Bytes a second that the other threads moved beside a latency; 0 where there are none. */
   readonly flow: number;
+}
+
+/** Lookups by several threads at once. */
+export interface LookupsAtOnce {
+  /** The table of each thread, by its number in the store. */
+  readonly tables: readonly number[];
+  /** Weights of their rows. */
+  readonly dim: number;
+  /** Keys of all threads, one after the other, equally many each. */
+  readonly keys: BigInt64Array<ArrayBuffer>;
+  /** Times that all look up, together. */
+  readonly rounds: number;
+}
+
+/**
+ * Seconds of each lookup by the wall clock, of the rounds of one thread after those of the other.
+ *
+ * @throws {TierstoreError} As a lookup, and `TS_ENOMEM` for a thread that cannot be started.
+ */
+export async function lookupsAtOnce(
+  store: object,
+  { tables, dim, keys, rounds }: LookupsAtOnce,
+): Promise<Float64Array<ArrayBuffer>> {
+  const action = "time lookups", text = new MessageBuffer(), out = new Float64Array(tables.length * rounds);
+  const numbers = Uint32Array.from(tables), each = BigInt(keys.length / tables.length);
+  const status = await handleOf(store, "store").run(
+    action,
+    () => {},
+    (address) =>
+      native().ts_gauge_lookups(
+        address,
+        numbers,
+        numbers.length,
+        keys,
+        each,
+        dim,
+        rounds,
+        out,
+        text.bytes,
+        text.capacity,
+      ),
+  );
+  text.check(status, action);
+  return out;
 }
 
 const close = (address: bigint): number => native().ts_gauge_close(address);

@@ -131,6 +131,21 @@ export class Ranks implements Disposable {
   }
 
   /**
+   * Nanoseconds of messages to and from every other rank, one after the other, waiting for the others included. Every rank
+   * calls, with the same numbers.
+   *
+   * @param bytes To each rank, 1 to 2^24.
+   * @param times How many.
+   * @throws {TierstoreError} `TS_EINVAL` of one rank alone, `TS_EINTERNAL` if the MPI failed.
+   */
+  ping(bytes: number, times: number): BigUint64Array<ArrayBuffer> {
+    const address = handleOf(this, "group of ranks").shared("time messages"), ns = new BigUint64Array(times);
+    const status = native().ts_ranks_ping(address, BigInt(bytes), times, ns, message.bytes, message.capacity);
+    message.check(status, "time messages");
+    return ns;
+  }
+
+  /**
    * Ends the processes of all ranks: for a rank that cannot go on, after it has said why. Returns only where there is one
    * rank alone.
    *

@@ -166,6 +166,8 @@ export const symbols = {
   ts_ranks_describe: { parameters: ["u64", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
   ts_ranks_compare: { parameters: ["u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_ranks_ping(ts_ranks *ranks, uint64_t bytes, uint32_t times, uint64_t *ns, char *err, uint32_t err_cap);
+  ts_ranks_ping: { parameters: ["u64", "u64", "u32", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_trainer_open_ranks(ts_store *store, ts_ranks *ranks, const ts_config *config, ts_trainer **out, char *err,
   //   uint32_t err_cap);
   ts_trainer_open_ranks: { parameters: ["u64", "u64", "u64", "buffer", "buffer", "u32"], result: "i32" },
@@ -240,6 +242,13 @@ export const symbols = {
   },
   // int32_t ts_gauge_close(ts_gauge *gauge);
   ts_gauge_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_gauge_lookups(ts_store *store, const uint32_t *tables, uint32_t threads, const int64_t *keys, uint64_t n,
+  //   uint32_t dim, uint32_t rounds, double *seconds, char *err, uint32_t err_cap);
+  ts_gauge_lookups: {
+    parameters: ["u64", "buffer", "u32", "buffer", "u64", "u32", "u32", "buffer", "buffer", "u32"],
+    result: "i32",
+    nonblocking: true,
+  },
   // int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
   //   uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap);
   ts_simulate_law: {

@@ -6,18 +6,15 @@
 
 import { described, whole } from "../base/schema_parts.ts";
 import * as v from "../base/valibot.ts";
+import type { RankLauncher, RankMpi } from "../machines/rank_launcher.ts";
 
-/** What starts ranks; `none`: nothing, one rank alone. */
-export type RankLauncher = "mpirun" | "srun" | "none";
+export type { RankLauncher, RankMpi };
 
 /** Who holds rows: every rank, which all train, or the last ranks, which do not train. */
 export type RankLayout = "collocated" | "servers";
 
 /** Whether ranks train every batch together, or each whole batches of its own beside the others. */
 export type RankMode = "sync" | "async";
-
-/** An MPI by its name; `auto`: the first that is here. */
-export type RankMpi = "auto" | "openmpi" | "mpich" | "mpi";
 
 /** Ranks as a scenario says them. */
 export interface RankCluster {

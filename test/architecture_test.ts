@@ -51,6 +51,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "base",
     "cli",
     "ffi",
+    "machines",
     "models/host",
     "models/media",
     "models/simulation",

@@ -9,7 +9,7 @@
 import { generateData } from "../../ffi/data.ts";
 import type { Mpi } from "../../ffi/ranks.ts";
 import { seededRandom } from "../../reports/statistics/random.ts";
-import { type RankStart, rankStart } from "../../scenarios/run/rank_launcher.ts";
+import { type RankStart, rankStart } from "../../machines/rank_launcher.ts";
 import { runRanks } from "../../scenarios/run/rank_process.ts";
 import type { RankJob } from "../../scenarios/run/worker_protocol.ts";
 

@@ -16,7 +16,11 @@
 import { evaluateMedia, type MediaQuery } from "../../ffi/media.ts";
 import type { Price, SoftwarePrices, SoftwareRuns } from "../simulation/software_file.ts";
 import { lastUsed, runSteps, type RunWatch, type StepsOptions, type StepTimes, zipfBatches } from "./store_runs.ts";
+import { randomNumbers } from "../../base/random.ts";
 import { median } from "../../base/statistics.ts";
+import { lookupsAtOnce } from "../../ffi/gauge.ts";
+import { EmbeddingStore } from "../../ffi/store.ts";
+import { messageSeconds, messageStart } from "./messages.ts";
 import { orderInterval } from "./sweep.ts";
 
 /** Seconds of so many random accesses by one thread, as the engine counts them (native/simulator/access_cost.c). */
@@ -53,11 +57,11 @@ const TIMES = 4;
 /** Shares of the rows that the first of two tiers holds, and skews of keys by which many rows are brought up, and few. */
 const HELD = [0.2, 0.4] as const, SKEWS = [0, 1.2] as const;
 
-/** Prices of one round, core seconds. */
-export type SoftwareRound = Readonly<Record<keyof SoftwarePrices, number>>;
+/** Prices of one round, core seconds; without those of threads and messages where there are no others. */
+export type SoftwareRound = { readonly [name in keyof SoftwarePrices]: number };
 
-/** Runs of a round: two of keys and rows, and for each skew those of two tiers, of the skewed one with its own in DRAM. */
-export const ROUND_RUNS: number = 2 + SKEWS.length * HELD.length + SKEWS.filter((s) => s !== 0).length;
+/** Runs of a round: two of keys and rows, one of threads, one of messages, and for each skew those of two tiers, of the skewed one with its own in DRAM. */
+export const ROUND_RUNS: number = 4 + SKEWS.length * HELD.length + SKEWS.filter((s) => s !== 0).length;
 
 /** Prices from one round; the seed draws its keys. */
 export async function softwareRound(
@@ -104,7 +108,49 @@ export async function softwareRound(
   }
   const sum = (of: (run: Tiered) => number): number => tiered.reduce((total, run) => total + of(run), 0);
   const upkeep = atLeast(sum(({ update, kept }) => update * kept) / sum(({ kept }) => kept * kept));
-  return { perKey, perRow, perUpdate, upkeep, ...lookupPrices(tiered, keys) };
+  onRun?.("threads that look up at once");
+  const perLock = await lockPrice({ rows, dim, keys, rounds: Math.ceil(steps / 4), seed });
+  onRun?.("messages between two ranks");
+  const start = messageStart();
+  return {
+    perKey,
+    perRow,
+    perUpdate,
+    upkeep,
+    ...lookupPrices(tiered, keys),
+    ...(perLock === undefined ? {} : { perLock }),
+    ...(start === undefined ? {} : { perMessage: await messageSeconds(start) }),
+  };
+}
+
+/**
+ * Seconds that a row takes longer while another thread looks rows up in the same table, against one in which each has its own, of as
+ * many rows together; undefined on one CPU. Both threads look up other keys, so that what they share are locks and the index.
+ */
+async function lockPrice(
+  { rows, dim, keys, rounds, seed }: Readonly<Record<"rows" | "dim" | "keys" | "rounds" | "seed", number>>,
+): Promise<number | undefined> {
+  if (navigator.hardwareConcurrency < 2) return undefined;
+  using store = EmbeddingStore.open({ storage: "DRAM" });
+  const tables = ["shared", "first", "second"].map((name) => store.table({ name, dim }));
+  const all = BigInt64Array.from({ length: rows }, (_, key) => BigInt(key));
+  const half = rows >> 1;
+  for (const [i, table] of tables.entries()) {
+    // The shared table has all rows, the others a half each.
+    const own = i === 0 ? all : i === 1 ? all.subarray(0, half) : all.subarray(half);
+    for (let at = 0; at < own.length; at += 4096) table.lookup(own.subarray(at, at + 4096));
+  }
+  const random = randomNumbers(seed), each = Math.min(16 * keys, half);
+  const drawn = BigInt64Array.from(
+    { length: 2 * each },
+    (_, i) => BigInt((i < each ? 0 : half) + Math.floor(random() * half)),
+  );
+  const times = async (numbers: readonly number[]): Promise<number> =>
+    median([...await lookupsAtOnce(store, { tables: numbers, dim, keys: drawn, rounds })]);
+  // In turns, so that what else the machine does meets both.
+  const more: number[] = [];
+  for (let turn = 0; turn < 5; turn++) more.push(await times([0, 0]) - await times([1, 2]));
+  return Math.max(0, median(more) / each);
 }
 
 /** A run of two tiers beside one of DRAM for the same keys. */
@@ -142,12 +188,14 @@ export function lookupPrices(
 /** Medians of rounds with 90 % intervals, of steps of so many keys. */
 export function pricesOf(rounds: readonly SoftwareRound[], keys: number): SoftwarePrices {
   const priceOf = (name: keyof SoftwarePrices): Price => {
-    const values = rounds.map((round) => round[name]);
+    const values = rounds.map((round) => round[name] ?? NaN);
     const [low, high] = orderInterval(values), value = median(values);
     // A clock's tick in a step is the least that can be told.
     const tick = 1e-6 / keys;
     return { value, low: Math.max(0, low - tick), high: high + tick };
   };
+  const told = (name: "perLock" | "perMessage") =>
+    rounds.every((round) => round[name] !== undefined) ? { [name]: priceOf(name) } : {};
   return {
     perKey: priceOf("perKey"),
     perRow: priceOf("perRow"),
@@ -155,5 +203,7 @@ export function pricesOf(rounds: readonly SoftwareRound[], keys: number): Softwa
     track: priceOf("track"),
     upkeep: priceOf("upkeep"),
     perMiss: priceOf("perMiss"),
+    ...told("perLock"),
+    ...told("perMessage"),
   };
 }

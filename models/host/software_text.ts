@@ -14,17 +14,21 @@ const PRICES = [
   "track",
   "upkeep",
   "perMiss",
+  "perLock",
+  "perMessage",
 ] as const satisfies (keyof SoftwarePrices)[];
 
 /** The text of the file. */
 export function softwareText(file: SoftwareFile): string {
-  const prices = Object.fromEntries(PRICES.map((name) => {
-    const { value, low, high }: Price = file.prices[name];
-    return [name, {
+  const prices = Object.fromEntries(PRICES.flatMap((name) => {
+    const price: Price | undefined = file.prices[name];
+    if (price === undefined) return [];
+    const { value, low, high } = price;
+    return [[name, {
       value: short(value),
       low: Math.min(short(value), down(low)),
       high: Math.max(short(value), up(high)),
-    }];
+    }]];
   }));
   const virtual = file.measured.virtual
     ? "// Measured in a virtual machine: how fast it is, its host decides. Not to be believed.\n"

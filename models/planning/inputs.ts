@@ -16,7 +16,7 @@ import { DRIVE_BUFFER, driveQuestion } from "../media/calibration/drive.ts";
 import { capacityOf } from "../simulation/capacity.ts";
 import { STORES } from "../simulation/native_options.ts";
 import { resolveTier } from "../simulation/resolve.ts";
-import { rangesOf, storeSoftware } from "../simulation/software.ts";
+import { rangesOf, storeCompute, storeSoftware } from "../simulation/software.ts";
 import { loadSoftware } from "../simulation/software_file.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
@@ -103,13 +103,10 @@ async function pricesAt(
     if (!(error instanceof ScenarioError || error instanceof Deno.errors.NotFound)) throw error;
     throw new ScenarioError([{ path: ["software"], message: error.message }]);
   });
-  const { perKey, perRow, perUpdate } = found.prices;
   return {
     ranges: rangesOf(found),
     software: {
-      perKey: perKey.value,
-      perRow: perRow.value,
-      perUpdate: perUpdate.value,
+      ...storeCompute(found.prices),
       ...storeSoftware(found.prices, trains),
     },
   };

@@ -32,13 +32,15 @@ export interface StepSetting {
   /** Whether rows are updated; else they are served. */
   readonly trains: boolean;
   /**
-   * Core seconds without accesses to memory: of a key, of a row looked up, of one updated (default: as one looked up), of a key
+   * Core seconds without accesses to memory: of a key, of a row looked up, of one updated (default: as one looked up), of either for each other thread, of a message, of a key
    * told to the policy, of a row kept in order, of one brought up from a lower tier. Default 0.
    */
   readonly software: {
     readonly perKey?: number;
     readonly perRow: number;
     readonly perUpdate?: number;
+    readonly perLock?: number;
+    readonly perMessage?: number;
     readonly track?: number;
     readonly upkeep?: number;
     readonly miss?: number;
@@ -137,6 +139,8 @@ export function planSimulation(
       perKey: setting.software.perKey ?? 0,
       perRow: setting.software.perRow,
       perUpdate: setting.software.perUpdate ?? setting.software.perRow,
+      perLock: setting.software.perLock ?? 0,
+      perMessage: setting.software.perMessage ?? 0,
       source: "the plan",
     },
     ranges: {

@@ -233,6 +233,7 @@ export function engineOptionsOn(
     key_ps: String(picoseconds(compute.perKey)),
     row_ps: String(picoseconds(compute.perRow)),
     update_ps: String(picoseconds(compute.perUpdate)),
+    contend_ps: String(picoseconds(compute.perLock)),
     maintenance: software.maintenance,
     track_ps: String(picoseconds(software.track)),
     upkeep_ps: String(picoseconds(software.upkeep)),
@@ -245,6 +246,7 @@ export function engineOptionsOn(
     ...(cluster.network === undefined ? {} : {
       net_bandwidth: String(cluster.network.bandwidth),
       net_latency_ps: String(picoseconds(cluster.network.latency)),
+      message_ps: String(picoseconds(compute.perMessage)),
     }),
     fault_count: String(extras.faults),
     fault_ps: String(picoseconds(pages.fault)),

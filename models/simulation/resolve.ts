@@ -161,6 +161,8 @@ export function fillSimulation(written: Simulation | ResolvedSimulation, directo
       perKey: seconds(compute.perKey ?? 0),
       perRow: seconds(compute.perRow ?? 0),
       perUpdate: seconds(compute.perUpdate ?? 0),
+      perLock: seconds(compute.perLock ?? 0),
+      perMessage: seconds(compute.perMessage ?? 0),
       ...(compute.activations === undefined ? {} : { activations: compute.activations }),
       source: compute.source,
     },

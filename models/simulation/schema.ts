@@ -132,6 +132,10 @@ const compute = v.strictObject({
   perKey: optional(duration("Core time a key, for finding duplicates; with servers the worker's. Default 0.")),
   perRow: optional(duration("Core time a distinct row looked up, without its memory accesses. Default 0.")),
   perUpdate: optional(duration("The same of a row that is updated. Default 0.")),
+  perLock: optional(duration("What such a row takes longer for each other thread at the same memory. Default 0.")),
+  perMessage: optional(
+    duration("What a message holds each end of its link beside its bytes, with servers. Default 0."),
+  ),
   activations: optional(described(
     v.picklist(["caches", "first-tier"]),
     "Where embeddings that were looked up and their gradients are, a row for each key: in the processor's caches, or written to " +

@@ -112,6 +112,16 @@ export interface Compute {
   /** Core time of one distinct row that is updated, without its accesses to memory. Default 0. */
   readonly perUpdate?: Duration;
   /**
+   * Core time that such a row takes longer for each other thread that works at the same memory: locks, and lines that they
+   * share. Default 0.
+   */
+  readonly perLock?: Duration;
+  /**
+   * Time that a message between a worker and a server, or between two in an all-reduce, holds each end of its link beside its
+   * bytes: the gap of LogP. Default 0.
+   */
+  readonly perMessage?: Duration;
+  /**
    * Where embeddings that were looked up and their gradients are, a row for each key: in the processor's caches, or written to
    * and read from the first tier, as a GPU does with a batch that its caches do not hold. Default `"caches"`.
    */
@@ -352,6 +362,8 @@ export const RANGED_FIELDS = [
   "compute.perKey",
   "compute.perRow",
   "compute.perUpdate",
+  "compute.perLock",
+  "compute.perMessage",
   "cluster.network.bandwidth",
   "cluster.network.latency",
   "software.lock",
@@ -562,6 +574,8 @@ export interface ResolvedSimulation {
     readonly perKey: number;
     readonly perRow: number;
     readonly perUpdate: number;
+    readonly perLock: number;
+    readonly perMessage: number;
     readonly activations?: "caches" | "first-tier";
     readonly source: string;
   };

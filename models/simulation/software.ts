@@ -20,17 +20,19 @@ const MOST_RANGE = 100;
 
 /** How exactly each figure that a file of prices stands for is known. */
 export function rangesOf({ prices }: SoftwareFile): Partial<Record<RangedField, number>> {
-  const fields: Readonly<Record<string, Price>> = {
+  const fields: Readonly<Record<string, Price | undefined>> = {
     "compute.perKey": prices.perKey,
     "compute.perRow": prices.perRow,
     "compute.perUpdate": prices.perUpdate,
+    "compute.perLock": prices.perLock,
+    "compute.perMessage": prices.perMessage,
     "software.upkeep": prices.upkeep,
     "software.track": prices.track,
     "software.miss": prices.perMiss,
   };
   return Object.fromEntries(
     Object.entries(fields).flatMap(([field, price]) => {
-      const range = rangeOf(price);
+      const range = price === undefined ? undefined : rangeOf(price);
       return range === undefined ? [] : [[field, Math.min(MOST_RANGE, range)]];
     }),
   );
@@ -46,6 +48,19 @@ export function storeSoftware(
   trains: boolean,
 ): { readonly track: number; readonly upkeep: number; readonly miss: number } {
   return { track: track.value, upkeep: trains ? upkeep.value : 0, miss: perMiss.value };
+}
+
+/** What our store adds to keys, rows and messages, wherever they are, seconds. */
+export function storeCompute(
+  { perKey, perRow, perUpdate, perLock, perMessage }: SoftwarePrices,
+): Readonly<Record<"perKey" | "perRow" | "perUpdate" | "perLock" | "perMessage", number>> {
+  return {
+    perKey: perKey.value,
+    perRow: perRow.value,
+    perUpdate: perUpdate.value,
+    perLock: perLock?.value ?? 0,
+    perMessage: perMessage?.value ?? 0,
+  };
 }
 
 /** A configuration whose software is our store: rows kept in order, rows brought up from a lower tier. */
@@ -83,9 +98,7 @@ export async function withSoftware<T extends Simulation | ResolvedSimulation>(
   return {
     ...rest,
     compute: {
-      perKey: prices.perKey.value,
-      perRow: prices.perRow.value,
-      perUpdate: prices.perUpdate.value,
+      ...storeCompute(prices),
       ...rest.compute,
       source: `${rest.compute.source}; our store ${measuredText(measured)}`,
     },

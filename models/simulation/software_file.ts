@@ -35,6 +35,16 @@ export interface SoftwarePrices {
   readonly upkeep: Price;
   /** A row that is brought up and the one that leaves for it: policy, lock, places, what the copies push out of the caches. */
   readonly perMiss: Price;
+  /**
+   * What a row takes longer for each other thread that works at the same table: its locks, and lines that they share. Absent
+   * where one CPU measured.
+   */
+  readonly perLock?: Price;
+  /**
+   * What a message between two processes of this machine takes beside its bytes: system calls, copies, waking up, by the MPI that
+   * carries our ranks. Absent where there is none.
+   */
+  readonly perMessage?: Price;
 }
 
 /** How large the runs are. */
@@ -97,6 +107,8 @@ const schema = v.strictObject({
     track: price,
     upkeep: price,
     perMiss: price,
+    perLock: v.exactOptional(price),
+    perMessage: v.exactOptional(price),
   }),
   runs: v.strictObject({ rows: count, dim: count, keys: count, steps: count, rounds: count }),
   measured: v.strictObject({

@@ -572,6 +572,10 @@ TS_API int32_t ts_ranks_describe(ts_ranks *ranks, char *out, uint64_t cap, uint6
  * the two partners are compared. A call of all ranks, between those of trainers over them; every 512 messages ranks do so by
  * themselves. Errors: TS_EINVAL, TS_EINTERNAL (the MPI failed). */
 TS_API int32_t ts_ranks_compare(ts_ranks *ranks, char *err, uint32_t err_cap);
+/* Sends `bytes` to every other rank and takes as many from each, `times` times, one after the other; ns[i] becomes the nanoseconds
+ * of the i-th here, waiting for the others included. Every rank calls, with the same numbers. These messages are among those of
+ * ts_ranks_describe. Errors: TS_EINVAL (bytes not from 1 to 2^24; one rank alone), TS_ENOMEM, TS_EINTERNAL (the MPI failed). */
+TS_API int32_t ts_ranks_ping(ts_ranks *ranks, uint64_t bytes, uint32_t times, uint64_t *ns, char *err, uint32_t err_cap);
 
 /* As ts_trainer_open, over ranks, each with a store of its own: of any type, with any tiers. Every rank calls, with the same
  * options and data; fill, train, evaluate and digest are calls of all ranks, too. Options beside those of
@@ -759,10 +763,10 @@ TS_API int32_t ts_simulate_demand(const ts_config *config, char *out, uint64_t c
  *   prefetchers (1: those of the processors are on), activations (0; 1: outputs of lookups and gradients are written to and
  *   read from tier 0, a row a key, of one host)
  *   dense_on (cores | accelerator), dense_ps, dense_spread (coefficient of variation), rest_ps (of a worker between update
- *   and next request), parse_ps, key_ps, row_ps, update_ps
+ *   and next request), parse_ps, key_ps, row_ps, update_ps, contend_ps (a row, for each other thread at the same memory)
  *   maintenance (critical | gap), lock_ps, lock_misses, lock_contention, miss_ps (a row that is brought up, beside its accesses), upkeep_ps (a different row a step that is kept in
  *   order), track_ps (a key looked up of a row that can leave its tier), rows_in_flight (that a thread waits for at once; 0: as the medium allows)
- *   allreduce_bytes, net_bandwidth, net_latency_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
+ *   allreduce_bytes, net_bandwidth, net_latency_ps, message_ps, fault_count, fault_ps, migrate_count, migrate_ps, page_bytes, flush_rows
  *   memory_mode (0), memory_mode.read_clean, .read_dirty, .write_clean, .write_dirty, .known    shares; tier 1 is behind 0
  *   tiers, tier<n>.<media option>    as in native/media/media.h; and .label, .write (nt | cached | flush), .fenced,
  *                                    .depth (accesses a core keeps under way), .devices (side by side), .region (bytes that rows are spread over), .round (bytes), .hops, .remote (share), .read_ps, .write_ps (added to each access)
@@ -819,6 +823,11 @@ TS_API int32_t ts_gauge_open(const ts_config *config, ts_gauge **out, char *err,
  * One call at a time. Errors: TS_EINVAL, TS_EUNSUPPORTED (this CPU has no such store), TS_EUNAVAILABLE, TS_EIO, TS_ENOMEM. */
 TS_API int32_t ts_gauge_take(ts_gauge *gauge, const double *query, uint64_t ns, double *out, char *err, uint32_t err_cap);
 TS_API int32_t ts_gauge_close(ts_gauge *gauge); /* NULL is accepted */
+/* Looks keys up by `threads` threads at once, `rounds` times, each round begun together: thread t the keys [t * n, t * n + n) in
+ * table tables[t], of `dim` weights. seconds[t * rounds + r]: of thread t's r-th lookup, by the wall clock. Errors: as
+ * ts_table_lookup, and TS_EINVAL (a number out of range), TS_ENOMEM (also a thread that cannot be started). */
+TS_API int32_t ts_gauge_lookups(ts_store *store, const uint32_t *tables, uint32_t threads, const int64_t *keys, uint64_t n,
+                                uint32_t dim, uint32_t rounds, double *seconds, char *err, uint32_t err_cap);
 
 /* ---- simulator: miss ratios ------------------------------------------------------------------------------ */
 

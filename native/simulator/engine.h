@@ -88,13 +88,14 @@ typedef struct ts_sim {
   double dense_spread; /* coefficient of variation of a worker's dense time and rest from step to step, log-normal */
   uint64_t rest_ps; /* time of a worker's step after its rows are updated: dense optimizer, framework */
   uint64_t key_ps, row_ps, update_ps; /* core time a key, a distinct row looked up, a row updated */
+  uint64_t contend_ps; /* that each such row takes longer for each other thread at the same memory */
   uint64_t lock_ps, upkeep_ps; /* a row under the lock; a different row of all batches that is kept in order */
   uint64_t track_ps;           /* a key that is looked up where rows can leave their tier: its use is told to the policy */
   uint64_t miss_ps;            /* a row that is brought up and the one that leaves for it, beside their accesses */
   double lock_contention;
   double rows_in_flight; /* rows that one thread waits for at the same time; 0: as many as the medium's lines allow */
   double allreduce_bytes, net_bandwidth; /* bytes/s */
-  uint64_t net_latency_ps;
+  uint64_t net_latency_ps, message_ps; /* message_ps: that a message holds each end of its link beside its bytes */
   double fault_count, fault_ps;               /* page faults of a step */
   double migrate_count, migrate_ps;           /* pages moved a step by the kernel */
   uint32_t page_bytes;

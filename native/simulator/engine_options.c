@@ -128,6 +128,7 @@ int32_t ts_sim_read(const ts_config *config, ts_sim *out, ts_err err) {
   out->key_ps = whole(r, "key_ps", 0, 0, day);
   out->row_ps = whole(r, "row_ps", 0, 0, day);
   out->update_ps = whole(r, "update_ps", 0, 0, day);
+  out->contend_ps = whole(r, "contend_ps", 0, 0, day);
   out->lock_ps = whole(r, "lock_ps", 0, 0, day);
   out->upkeep_ps = whole(r, "upkeep_ps", 0, 0, day);
   out->track_ps = whole(r, "track_ps", 0, 0, day);
@@ -137,6 +138,7 @@ int32_t ts_sim_read(const ts_config *config, ts_sim *out, ts_err err) {
   out->allreduce_bytes = ts_config_f64(r, "allreduce_bytes", 0, 0, 1e15);
   out->net_bandwidth = ts_config_f64(r, "net_bandwidth", 0, 0, 1e15);
   out->net_latency_ps = whole(r, "net_latency_ps", 0, 0, day);
+  out->message_ps = whole(r, "message_ps", 0, 0, day);
   out->fault_count = ts_config_f64(r, "fault_count", 0, 0, 1e15);
   out->fault_ps = ts_config_f64(r, "fault_ps", 0, 0, 1e15);
   out->migrate_count = ts_config_f64(r, "migrate_count", 0, 0, 1e15);

@@ -154,9 +154,10 @@ static void parts(ts_sim_context *c, model *m, const ts_sim_memory *memory) {
   ts_step_busy(m->out, &m->down, TS_HELD_BACKGROUND, 1);
   ts_step_busy(m->out, &m->push, TS_HELD_CORES, sim->workers);
   double ps = 1e12 / sim->net_bandwidth;
-  m->answer_ps = answer * ps;
-  m->asked_ps = ts_sim_asked_bytes(sim) / sim->servers * ps;
-  m->pushed_ps = ts_sim_pushed_bytes(sim) / sim->servers * ps;
+  const double message_ps = (double)sim->message_ps;
+  m->answer_ps = answer * ps + message_ps;
+  m->asked_ps = ts_sim_asked_bytes(sim) / sim->servers * ps + message_ps;
+  m->pushed_ps = ts_sim_pushed_bytes(sim) / sim->servers * ps + message_ps;
   m->latency_ps = (double)sim->net_latency_ps;
   m->dense_ps = (double)ts_sim_dense_ps(c, 0, 0);
   m->out->net_bytes = (answer * sim->servers + ts_sim_asked_bytes(sim) + ts_sim_pushed_bytes(sim)) * sim->workers;
@@ -185,7 +186,7 @@ int32_t ts_step_cost_servers(ts_sim_context *c, ts_step_costs *out, ts_err err) 
   parts(c, &m, &memory);
   /* Ring all-reduce: see step_servers.c. */
   double ring = m.hosts < 2 ? 0 : 2.0 * (m.hosts - 1) / m.hosts * sim->allreduce_bytes;
-  double ring_ps = ring * 1e12 / sim->net_bandwidth, parse = (double)ts_sim_read_ps(sim);
+  double ring_ps = ring * 1e12 / sim->net_bandwidth + (ring > 0 ? 2.0 * (m.hosts - 1) * (double)sim->message_ps : 0), parse = (double)ts_sim_read_ps(sim);
   out->net_bytes += ring * m.hosts;
   double served = pass(&m, ring_ps);
   out->span_ps[TS_SIM_PARSE] = parse;

@@ -63,9 +63,15 @@ void ts_sim_push_down(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *tab
 
 bool ts_sim_prefetches(const ts_sim *sim) { return sim->prefetch && sim->promote && sim->ahead > 0; }
 
+/* Core time of a row, with what it waits for the other threads that work at the same memory. */
+static double row_ps(const ts_sim *sim, uint64_t alone_ps) {
+  const uint32_t threads = sim->servers > 0 ? TS_MIN(sim->cores, sim->workers) : sim->cores;
+  return (double)alone_ps + (double)(threads - 1) * (double)sim->contend_ps;
+}
+
 void ts_sim_lookup_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r) {
   const ts_sim *sim = c->sim;
-  w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->row_ps);
+  w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * row_ps(sim, sim->row_ps));
   if (sim->activations) ts_sim_row_access(c, w, 0, true, r->lookups, table->value_bytes);
   if (!promotes(sim, table)) {
     for (uint32_t t = 0; t < sim->tier_count; t++)
@@ -92,7 +98,7 @@ static void change_rows(ts_sim_context *c, ts_sim_work *w, uint32_t t, double ro
 void ts_sim_update_part(ts_sim_context *c, ts_sim_work *w, const ts_sim_table *table, const ts_sim_rows *r, double flushed) {
   const ts_sim *sim = c->sim;
   if (sim->trains)
-    w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * (double)sim->update_ps);
+    w->spec.work += (uint64_t)(r->lookups * (double)sim->key_ps + r->distinct * row_ps(sim, sim->update_ps));
   if (sim->trains && sim->activations) ts_sim_row_access(c, w, 0, false, r->lookups, table->value_bytes);
   for (uint32_t t = 0; t < sim->tier_count && sim->trains; t++) {
     double here = promotes(sim, table) ? (t == 0 ? r->distinct : 0) : r->in_tier[t];
@@ -121,7 +127,7 @@ double ts_sim_pull_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32
     ts_sim_rows s = ts_sim_share(c, step, worker, t);
     rows += s.distinct;
     bytes += s.distinct * table->value_bytes;
-    w->spec.work += (uint64_t)(s.distinct * (double)sim->row_ps);
+    w->spec.work += (uint64_t)(s.distinct * row_ps(sim, sim->row_ps));
     if (!promotes(sim, table) || sim->memory_mode.on) {
       for (uint32_t i = 0; i < sim->tier_count && !sim->memory_mode.on; i++)
         ts_sim_row_access(c, w, i, false, s.in_tier[i], table->value_bytes);
@@ -156,7 +162,7 @@ void ts_sim_push_part(ts_sim_context *c, ts_sim_work *w, uint32_t step, uint32_t
     const ts_sim_table *table = &sim->tables[t];
     ts_sim_rows s = ts_sim_share(c, step, worker, t);
     rows += s.distinct;
-    w->spec.work += (uint64_t)(s.distinct * (double)sim->update_ps);
+    w->spec.work += (uint64_t)(s.distinct * row_ps(sim, sim->update_ps));
     uint64_t before = w->spec.work;
     for (uint32_t i = 0; i < sim->tier_count; i++) {
       double here = promotes(sim, table) || sim->memory_mode.on ? (i == 0 ? s.distinct : 0) : s.in_tier[i];

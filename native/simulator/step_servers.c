@@ -22,11 +22,12 @@ static uint64_t wire_ps(const ts_sim *sim, double bytes) {
   return sim->net_bandwidth <= 0 || bytes <= 0 ? 0 : (uint64_t)(bytes / sim->net_bandwidth * 1e12 + 0.5);
 }
 
-/* A message holds the sender's line and, as it arrives, the receiver's. */
+/* Messages hold the sender's line and, as they arrive, the receiver's: for their bytes, and each for its price at either end (the gap
+ * of Culler's LogP and of Alexandrov's LogGP). */
 static uint32_t send(cluster *k, ts_sim_kind kind, uint32_t step, uint32_t actor, uint32_t out, uint32_t in, double bytes,
-                     uint32_t after) {
+                     uint32_t messages, uint32_t after) {
   ts_line_spec spec = {.kind = kind, .step = step, .actor = actor, .pool = TS_NONE, .after = k->c->sim->net_latency_ps};
-  uint64_t ps = wire_ps(k->c->sim, bytes);
+  uint64_t ps = wire_ps(k->c->sim, bytes) + messages * k->c->sim->message_ps;
   spec.turn[spec.turns++] = (ts_turn){out, ps};
   if (in != out) spec.turn[spec.turns++] = (ts_turn){in, ps};
   if (k->c->counted) k->c->out->net_bytes += bytes;
@@ -57,7 +58,7 @@ static uint32_t serve_pull(cluster *k, uint32_t step, uint32_t worker, uint32_t 
   ts_timeline_wait(k->c->line, first_row(k, &w, asked));
   uint32_t served = ts_sim_end(k->c, &w);
   k->pulled[worker * sim->servers + server] = served;
-  return send(k, TS_SIM_PULL, step, worker, m->out, k->host_in[worker / sim->per_host], bytes, served);
+  return send(k, TS_SIM_PULL, step, worker, m->out, k->host_in[worker / sim->per_host], bytes, 1, served);
 }
 
 static void maintain_in_gap(cluster *k, uint32_t step, uint32_t server, uint32_t *maintained) {
@@ -116,7 +117,7 @@ static void pulls(cluster *k, uint32_t step, const uint32_t *ends) {
       ts_timeline_wait(k->c->line, step == 0 ? TS_NONE : ends[step - 1]);
       ts_timeline_wait(k->c->line, k->rested[worker]);
       uint32_t asked = send(k, TS_SIM_PULL, step, worker, k->host_out[worker / sim->per_host], k->servers[server].in,
-                            ts_sim_asked_bytes(sim) / sim->servers, k->parsed[worker]);
+                            ts_sim_asked_bytes(sim) / sim->servers, 1, k->parsed[worker]);
       uint32_t answer = serve_pull(k, step, worker, server, asked);
       k->pushed[worker * sim->servers + server] = answer;
     }
@@ -145,13 +146,13 @@ static uint32_t step(cluster *k, uint32_t number, const uint32_t *ends, uint32_t
     if (ring <= 0) continue;
     for (uint32_t worker = 0; worker < sim->workers; worker++) ts_timeline_wait(k->c->line, k->computed[worker]);
     k->reduced[host] = send(k, TS_SIM_ALLREDUCE, number, host, k->host_out[host], k->host_in[(host + 1) % k->hosts], ring,
-                            TS_NONE);
+                            2 * (k->hosts - 1), TS_NONE);
   }
   for (uint32_t worker = 0; worker < sim->workers; worker++) {
     for (uint32_t server = 0; server < sim->servers; server++)
       k->pushed[worker * sim->servers + server] =
           send(k, TS_SIM_PUSH, number, worker, k->host_out[worker / sim->per_host], k->servers[server].in,
-               ts_sim_pushed_bytes(sim) / sim->servers, k->computed[worker]);
+               ts_sim_pushed_bytes(sim) / sim->servers, 1, k->computed[worker]);
   }
   for (uint32_t worker = 0; worker < sim->workers; worker++)
     for (uint32_t server = 0; server < sim->servers; server++) {

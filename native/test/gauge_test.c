@@ -1,6 +1,7 @@
 /* A medium of this machine is asked: what is refused, that answers are what was asked for, that nothing is left behind. */
 #include "gauge/gauge.h"
 #include "test/check.h"
+#include "test/config.h"
 
 #include <string.h>
 #include <sys/vfs.h>
@@ -110,10 +111,47 @@ static void test_drive(void) {
   ts_gauge_close(gauge);
 }
 
+/* Each thread's lookups are timed, and rows that were not there are there then; what a lookup refuses is said. */
+static void test_lookups(void) {
+  ts_store *store = NULL;
+  ts_config *config = CONFIG("storage", "DRAM", "size", "1048576");
+  CHECK(ts_store_open(config, &store, message, sizeof message) == TS_OK);
+  ts_config_free(config);
+  uint32_t tables[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    config = CONFIG("name", i == 0 ? "a" : "b", "dim", "8");
+    CHECK_MSG(ts_table_create(store, config, &tables[i], message, sizeof message) == TS_OK, "%s", message);
+    ts_config_free(config);
+  }
+  enum { THREADS = 4, N = 100, ROUNDS = 50 };
+  int64_t keys[THREADS * N];
+  double seconds[THREADS * ROUNDS] = {0};
+  for (uint32_t i = 0; i < THREADS * N; i++) keys[i] = i;
+  const uint32_t of[THREADS] = {tables[0], tables[0], tables[1], tables[0]};
+  CHECK_MSG(ts_gauge_lookups(store, of, THREADS, keys, N, 8, ROUNDS, seconds, message, sizeof message) == TS_OK, "%s", message);
+  for (uint32_t i = 0; i < THREADS * ROUNDS; i++) CHECK(seconds[i] > 0 && seconds[i] < 10);
+  uint8_t found[THREADS * N];
+  static float rows[THREADS * N * 8];
+  for (uint32_t t = 0; t < THREADS; t++) {
+    CHECK(ts_table_find(store, of[t], keys + t * N, N, 0, rows, found, message, sizeof message) == TS_OK);
+    for (uint32_t i = 0; i < N; i++) CHECK(found[i]);
+  }
+  const uint32_t wrong[2] = {tables[0], 7};
+  CHECK(ts_gauge_lookups(store, wrong, 2, keys, N, 8, ROUNDS, seconds, message, sizeof message) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "7") != NULL, "%s", message);
+  CHECK(ts_gauge_lookups(store, of, 0, keys, N, 8, ROUNDS, seconds, message, sizeof message) == TS_EINVAL);
+  static int64_t many[200000];
+  for (uint32_t i = 0; i < 200000; i++) many[i] = 1000 + i;
+  static double more[2];
+  CHECK(ts_gauge_lookups(store, of, 2, many, 100000, 8, 1, more, message, sizeof message) == TS_EFULL);
+  CHECK(ts_store_close(store) == TS_OK);
+}
+
 int main(void) {
   test_memory();
   test_refused();
   test_other_media();
   test_drive();
+  test_lookups();
   return test_result();
 }

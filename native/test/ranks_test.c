@@ -287,6 +287,9 @@ static void opening(void) {
   CHECK(ts_ranks_describe(ranks, text, sizeof text, &needed) == TS_OK);
   CHECK_MSG(strstr(text, "rank=0\nsize=1\ntrainers=1\nowners=1\nlibrary=none\n") != NULL, "%s", text);
   CHECK(ts_ranks_agree(ranks, TS_OK, 5, "word", NULL, (ts_err){message, sizeof message}) == TS_OK);
+  uint64_t ns = 0;
+  CHECK(ts_ranks_ping(ranks, 8, 1, &ns, message, sizeof message) == TS_EINVAL && strstr(message, "one rank alone") != NULL);
+  CHECK(ts_ranks_ping(ranks, 0, 1, &ns, message, sizeof message) == TS_EINVAL);
   CHECK(ts_ranks_close(ranks) == TS_OK);
   ts_config_set(config, "shim", "/nowhere/shim.so", NULL, 0);
   CHECK(ts_ranks_open(config, &ranks, message, sizeof message) == TS_EUNAVAILABLE);

@@ -10,7 +10,7 @@ import { loadScenario } from "../load.ts";
 import type { Availability, Found } from "../../machines/availability.ts";
 import type { Result } from "../record.ts";
 import { digestOf } from "../../base/canonical.ts";
-import { UnavailableError } from "../run/configurations.ts";
+import { UnavailableError } from "../../base/unavailable.ts";
 import { defaultDependencies } from "../run/dependencies.ts";
 import type { RunDependencies } from "../run/prepare.ts";
 import { type RunScenarioOptions, runWith } from "../run/run.ts";

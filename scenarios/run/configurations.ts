@@ -5,6 +5,7 @@
  * @module
  */
 
+import { UnavailableError } from "../../base/unavailable.ts";
 import { formatBytes } from "../../base/bytes.ts";
 import type { Availability, Found } from "../../machines/availability.ts";
 import { hbmDoubt, hbmOf, type HbmPlace, hbmText } from "./hbm.ts";
@@ -56,15 +57,6 @@ export interface RunnableCase extends Case {
 /** A case that the scenario leaves out. */
 export interface SkippedCase extends Case {
   readonly skipped: string;
-}
-
-/** Configurations that cannot run as required. */
-export class UnavailableError extends Error {
-  /** The error. @param message One line for each configuration. */
-  constructor(message: string) {
-    super(message);
-    this.name = "UnavailableError";
-  }
 }
 
 /** Why a medium that is there is not measured. */

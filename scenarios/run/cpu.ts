@@ -5,7 +5,7 @@
  */
 
 import { type SwitchName, withoutSwitches } from "../ablation.ts";
-import { UnavailableError } from "./configurations.ts";
+import { UnavailableError } from "../../base/unavailable.ts";
 import type { MachineRecord, RunRecord } from "../record.ts";
 import type { ResolvedScenario, ResolvedWorkload } from "../scenario.ts";
 

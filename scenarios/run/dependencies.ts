@@ -9,7 +9,7 @@ import type { MachineRecord } from "../record.ts";
 import { memoryLimit } from "./memory_limit.ts";
 import { watchLaunchers } from "./launchers.ts";
 import { isFolderInMemory, makeScratch, makeSsdScratch, removeLeftScratch } from "./scratch.ts";
-import { rankStart } from "./rank_launcher.ts";
+import { rankStart } from "../../machines/rank_launcher.ts";
 import { defaultWorkerCommand } from "./worker_process.ts";
 
 /** Versions of everything that figures depend on: name to version. */

@@ -10,7 +10,8 @@ import { tiersOf } from "../../ffi/storage.ts";
 import { tableBytes, tablesOf } from "../../models/workloads/sizes.ts";
 import { dramBudget, tierSizes } from "./tier_sizes.ts";
 import { vocabularyOf } from "../../models/workloads/vocabulary.ts";
-import { configurationOf, type RunnableCase, UnavailableError } from "./configurations.ts";
+import { UnavailableError } from "../../base/unavailable.ts";
+import { configurationOf, type RunnableCase } from "./configurations.ts";
 import type { MemoryLimit } from "./memory_limit.ts";
 
 const MIB = 2 ** 20;

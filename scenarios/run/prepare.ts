@@ -8,6 +8,7 @@ import { formatBytes } from "../../base/bytes.ts";
 import type { Availability } from "../../machines/availability.ts";
 import { digestOf } from "../../base/canonical.ts";
 import { possibleSwitches, requireCpu } from "./cpu.ts";
+import { UnavailableError } from "../../base/unavailable.ts";
 import {
   configurationOf,
   decideCases,
@@ -15,7 +16,6 @@ import {
   type RunnableCase,
   type Scratch,
   type SkippedCase,
-  UnavailableError,
 } from "./configurations.ts";
 import type { prepareData, PreparedData } from "../../models/workloads/data.ts";
 import { ScenarioError } from "../../base/diagnostics.ts";
@@ -29,7 +29,7 @@ import type { ResolvedScenario } from "../scenario.ts";
 import { tableBytes } from "../../models/workloads/sizes.ts";
 import { dramBudget, mustCountRowsOnly } from "./tier_sizes.ts";
 import { checkVouches, type Vouch } from "./vouch.ts";
-import type { RankStart } from "./rank_launcher.ts";
+import type { RankStart } from "../../machines/rank_launcher.ts";
 import type { WorkerCommand } from "./worker_process.ts";
 import { holdersOf, layoutOf, type ResolvedRankCluster } from "../cluster.ts";
 

@@ -6,9 +6,8 @@
 
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { RANK_WATCH } from "../../ffi/ranks.ts";
 import { workerEnvironment } from "../../base/worker_environment.ts";
-import type { RankStart } from "./rank_launcher.ts";
+import { rankCommand, type RankStart } from "../../machines/rank_launcher.ts";
 import { failureText, QUOTED, type RankError } from "./rank_failure.ts";
 import { type RankEnd, rankEnd, RankReader } from "./rank_lines.ts";
 import { linesOf } from "./worker_process.ts";
@@ -35,23 +34,6 @@ interface RanksOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The command of one rank, which says how it ended: no configuration, no lock file, no network, as other workers. */
-function rankCommand(): string[] {
-  const script = fileURLToPath(new URL("./rank_worker.ts", import.meta.url));
-  return [
-    RANK_WATCH,
-    Deno.execPath(),
-    "run",
-    "-A",
-    "--no-config",
-    "--no-lock",
-    "--no-remote",
-    "--no-npm",
-    "--no-check",
-    script,
-  ];
-}
-
 /** Variables that Open MPI hands on to ranks on other machines only when told to. */
 function handedOn({ mpi, launcher }: RankStart, names: readonly string[]): string[] {
   return mpi === "openmpi" && launcher === "mpirun" ? names.flatMap((name) => ["-x", name]) : [];
@@ -73,7 +55,12 @@ export async function runRanks(
   const id = crypto.randomUUID(); // in the command line of the launcher and of every rank
   const own = workerEnvironment(environment);
   const words = [...start.words, ...(start.words.length === 0 ? [] : handedOn(start, Object.keys(own)))];
-  const [program = "", ...args] = [...words, ...rankCommand(), JSON.stringify(job), id];
+  const [program = "", ...args] = [
+    ...words,
+    ...rankCommand(new URL("./rank_worker.ts", import.meta.url)),
+    JSON.stringify(job),
+    id,
+  ];
   const child = new Deno.Command(program, {
     args,
     cwd: dirname(fileURLToPath(import.meta.url)),

@@ -1,6 +1,7 @@
 import "../../native_library.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { lookupPrices, pricesOf, ROUND_RUNS, softwareRound } from "../../../models/host/software.ts";
+import { messageSeconds, messageStart } from "../../../models/host/messages.ts";
 import { lastUsed, runSteps, zipfBatches } from "../../../models/host/store_runs.ts";
 
 const DRAM = {
@@ -59,7 +60,12 @@ Deno.test("softwareRound() gives prices of zero or more, with intervals that hav
     for (const seed of [1, 2]) rounds.push(await softwareRound(runs, DRAM, folder, seed, { onRun }));
     assertEquals(asked.length, 2 * ROUND_RUNS);
     const prices = pricesOf(rounds, runs.keys);
-    assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "track", "upkeep", "perMiss"]);
+    const others = [
+      ...(navigator.hardwareConcurrency > 1 ? ["perLock"] : []),
+      ...(messageStart() === undefined ? [] : ["perMessage"]),
+    ];
+    assertEquals(Object.keys(prices), ["perKey", "perRow", "perUpdate", "track", "upkeep", "perMiss", ...others]);
+    if (prices.perMessage !== undefined) assert(prices.perMessage.value > 1e-8, "a message takes some time");
     for (const [name, { value, low, high }] of Object.entries(prices)) {
       assert(value >= 0 && low >= 0 && low <= value && value <= high && low < high, `${name}: ${low} ${value} ${high}`);
       assert(high < 1e-3, `${name}: ${high} s`);
@@ -83,4 +89,14 @@ Deno.test("lookupPrices() finds what a key and a miss cost, and gives neither a 
   close(of(35e-9, 9e-7).perMiss, 9e-7);
   assertEquals(of(-1e-9, 9e-7).track, 0);
   assertEquals(of(35e-9, -1e-9).perMiss, 0);
+});
+
+Deno.test("ranks that cannot send messages are an error with their words, no price", async () => {
+  const start = { mpi: "openmpi", launcher: "mpirun", environment: {} } as const;
+  await assertRejects(
+    () => messageSeconds({ ...start, words: ["sh", "-c", "echo no memory for ranks >&2; exit 3"] }),
+    Error,
+    "Cannot measure messages between two ranks: no memory for ranks",
+  );
+  await assertRejects(() => messageSeconds({ ...start, words: ["true"] }), Error, "they printed nothing");
 });

@@ -94,6 +94,8 @@ async function withFile(
         track: nothing,
         upkeep: nothing,
         perMiss: nothing,
+        perLock: nothing,
+        perMessage: nothing,
       };
       const own = value === 0 ? nothing : { value, low: value * 0.9, high: value * 1.1 };
       Deno.writeTextFileSync(
@@ -136,6 +138,9 @@ const FILE_EFFECTS: Readonly<
   track: { two: ({ keys }) => ({ lookup: keys }), one: () => ({}), served: ({ keys }) => ({ lookup: keys }) },
   upkeep: { two: ({ rows }) => ({ lookup: rows }), one: () => ({}), served: () => ({}) },
   perMiss: { two: ({ missed }) => ({ lookup: missed }), one: () => ({}), served: ({ missed }) => ({ lookup: missed }) },
+  // One thread, on one machine.
+  perLock: { two: () => ({}), one: () => ({}), served: () => ({}) },
+  perMessage: { two: () => ({}), one: () => ({}), served: () => ({}) },
 };
 
 for (const [name, { two, one, served }] of Object.entries(FILE_EFFECTS)) {
@@ -174,10 +179,58 @@ Deno.test("with a server: keys cost the worker, rows the server, a lock's turn i
   // What is done under the lock and beside it goes on side by side: a price that leaves nothing else to wait for.
   const lock = (value: number) => software("lock")(value * 1e3);
   await assertEffect("lock", lock, ({ rows }) => ({ lookup: 1e3 * rows, update: 1e3 * rows }));
+  const thousand = (field: string) => (value: number) => compute(field)(value * 1e3);
+  await assertEffect("perMessage", thousand("perMessage"), () => ({ pull: 2e3, push: 1e3 }));
+  await assertEffect("perLock, one worker", compute("perLock"), () => ({}));
   const latency = (value: number): Simulation => ({
     ...SERVED,
     cluster: { ...SERVED.cluster, network: { bandwidth: "10 GB/s", latency: value * 1e3 } },
     configurations: { it: TWO },
   });
   await assertEffect("latency", latency, () => ({ pull: 2e3, push: 1e3 }));
+});
+
+Deno.test("perLock: a row takes longer by the price for each other thread, on one machine and at a server", async () => {
+  const on =
+    (base: Omit<Simulation, "configurations">, cluster: Simulation["cluster"]) => (perLock: number): Simulation => ({
+      ...base,
+      overlap: { ...base.overlap },
+      compute: { ...base.compute, perLock },
+      cluster: { ...base.cluster, ...cluster },
+      configurations: { it: ONE },
+    });
+  const seconds = async (simulation: Simulation, part: string) => partsOf(await recordOf(simulation)).get(part) ?? NaN;
+  // Parts are seconds on the critical path: those of one of the threads.
+  for (const threads of [2, 4]) {
+    const host = on(HOST, { cores: threads }), price = 1e-6;
+    const rows = (await recordOf(host(0))).rows.worker;
+    for (const part of ["lookup", "update"]) {
+      const more = await seconds(host(price), part) - await seconds(host(0), part);
+      const ratio = more / (price * (threads - 1) * rows / threads);
+      assert(Math.abs(ratio - 1) < 0.05, `${threads} threads, ${part}: ${ratio}`);
+    }
+  }
+  const served = on(SERVED, { cores: 2, workers: 2 });
+  const two = await seconds(served(1e-6), "lookup") - await seconds(served(0), "lookup");
+  const { rows } = await recordOf(served(0));
+  assert(Math.abs(two / (1e-6 * rows.worker) - 1) < 0.1, `${two} s of ${rows.worker} rows`);
+});
+
+Deno.test("perMessage: many servers and workers pay for each of their messages; the cost of a step says so, too", async () => {
+  const on = (workers: number, servers: number) => (perMessage: number): Simulation => ({
+    ...SERVED,
+    compute: { ...SERVED.compute, perMessage },
+    cluster: { ...SERVED.cluster, workers, workersPerHost: 1, servers, cores: workers, allReduce: "1 MB" },
+    configurations: { it: ONE },
+  });
+  for (const [workers, servers] of [[1, 4], [4, 1], [2, 2]] as const) {
+    const [none, priced] = [await recordOf(on(workers, servers)(0)), await recordOf(on(workers, servers)(1e-4))];
+    // At least: a request and an answer one after the other, all that one end has to take, the ring, and what is pushed.
+    const least = 1e-4 * (Math.max(workers, servers) + 1 + 2 * (workers - 1) + 1);
+    const more = priced.step.mean - none.step.mean;
+    assert(
+      more > 0.9 * least && more < 4 * least,
+      `${workers} workers, ${servers} servers: ${more} s, at least ${least}`,
+    );
+  }
 });

@@ -1,7 +1,7 @@
 import { requireMedium } from "../../../scenarios/contribution/preset.ts";
 import { CONTRIBUTE_FILE, isAsShipped } from "../../../scenarios/contribution/preset.ts";
 import { loadScenario } from "../../../scenarios/load.ts";
-import { UnavailableError } from "../../../scenarios/run/configurations.ts";
+import { UnavailableError } from "../../../base/unavailable.ts";
 import { scenarioFor } from "../../../scenarios/run/run.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "../../assert.ts";
 import { ALL_PMEM, NO_PMEM } from "../fakes.ts";

@@ -1,6 +1,7 @@
 import type { Availability } from "../../../machines/availability.ts";
 import { ScenarioError } from "../../../base/diagnostics.ts";
-import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
+import { UnavailableError } from "../../../base/unavailable.ts";
+import { decideCases, environmentOf, howText } from "../../../scenarios/run/configurations.ts";
 import type { Configuration, Scenario } from "../../../scenarios/scenario.ts";
 import { tableBytes } from "../../../models/workloads/sizes.ts";
 import { dramBudget, roomFor, tierSizes } from "../../../scenarios/run/tier_sizes.ts";

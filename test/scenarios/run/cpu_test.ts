@@ -1,6 +1,6 @@
 import { fillDefaults } from "../../../scenarios/resolve.ts";
 import type { MachineRecord } from "../../../scenarios/record.ts";
-import { UnavailableError } from "../../../scenarios/run/configurations.ts";
+import { UnavailableError } from "../../../base/unavailable.ts";
 import { possibleSwitches, requireCpu } from "../../../scenarios/run/cpu.ts";
 import type { Scenario } from "../../../scenarios/scenario.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";

@@ -3,10 +3,10 @@
 import "../../native_library.ts";
 import { processesWith } from "../../../bench/ranks/kills.ts";
 import { generateData } from "../../../ffi/data.ts";
-import { type RankStart, rankStart } from "../../../scenarios/run/rank_launcher.ts";
+import { type RankStart, rankStart } from "../../../machines/rank_launcher.ts";
 import { runRanks } from "../../../scenarios/run/rank_process.ts";
 import { summedOutcome } from "../../../scenarios/run/rank_record.ts";
-import { UnavailableError } from "../../../scenarios/run/configurations.ts";
+import { UnavailableError } from "../../../base/unavailable.ts";
 import type { RankJob, SpeedOutcome } from "../../../scenarios/run/worker_protocol.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 
@@ -15,7 +15,7 @@ const STORE = { storage: "DRAM", size: [2 ** 27], sizeCounts: "all", seed: 5, na
 /** How ranks of an MPI are started here, or why they cannot be. */
 function startOf(mpi: "openmpi" | "mpich", ranks: number): RankStart | string {
   try {
-    return rankStart({ ranks, servers: 0, mode: "sync", launcher: "mpirun", mpi });
+    return rankStart({ ranks, launcher: "mpirun", mpi });
   } catch (error) {
     if (error instanceof UnavailableError) return error.message;
     throw error;
@@ -63,7 +63,7 @@ for (const mpi of ["openmpi", "mpich"] as const) {
     { ignore },
     async () => {
       await withData(async (data, folder) => {
-        const alone = rankStart({ ranks: 1, servers: 0, mode: "sync", launcher: "mpirun", mpi });
+        const alone = rankStart({ ranks: 1, launcher: "mpirun", mpi });
         const one = await runRanks(jobOf(alone, data), { start: alone, count: 1, environment: {} }) as SpeedOutcome;
         const store = { ...STORE, storage: "DRAM_SSDHASH", size: [2 ** 18, 2 ** 31], sizeCounts: "rows", path: folder };
         const layouts = [{}, { servers: 1, store }] as const;

@@ -1,5 +1,6 @@
 import { availability, configurations, inspectMachine } from "../../../machines/machine.ts";
-import { decideCases, environmentOf, howText, UnavailableError } from "../../../scenarios/run/configurations.ts";
+import { UnavailableError } from "../../../base/unavailable.ts";
+import { decideCases, environmentOf, howText } from "../../../scenarios/run/configurations.ts";
 import { checkVouches, type KnownVouch, type Vouch, vouchableMedia, VouchError } from "../../../scenarios/run/vouch.ts";
 import { UnresumableError } from "../../../scenarios/run/run.ts";
 import type { Scenario } from "../../../scenarios/scenario.ts";

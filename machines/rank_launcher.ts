@@ -5,16 +5,32 @@
  */
 
 import { join } from "node:path";
-import { type Mpi, shimOf } from "../../ffi/ranks.ts";
-import type { ResolvedRankCluster } from "../cluster.ts";
-import { UnavailableError } from "./configurations.ts";
+import { fileURLToPath } from "node:url";
+import { UnavailableError } from "../base/unavailable.ts";
+import { type Mpi, RANK_WATCH, shimOf } from "../ffi/ranks.ts";
+
+/** What starts ranks; `none`: nothing, one rank alone. */
+export type RankLauncher = "mpirun" | "srun" | "none";
+
+/** An MPI by its name; `auto`: the first that is here. */
+export type RankMpi = "auto" | Mpi;
+
+/** Ranks to be started. */
+export interface WantedRanks {
+  /** Processes in all. */
+  readonly ranks: number;
+  /** What starts them. */
+  readonly launcher: RankLauncher;
+  /** Whose launcher. */
+  readonly mpi: RankMpi;
+}
 
 /** Program and first words that start ranks; the command of one rank follows. */
 export interface RankStart {
   /** The MPI that the ranks join; absent: one rank alone, which needs none. */
   readonly mpi?: Mpi;
   /** What starts them. */
-  readonly launcher: ResolvedRankCluster["launcher"];
+  readonly launcher: RankLauncher;
   /** The launcher with its words; empty without one. */
   readonly words: readonly string[];
   /** What the launcher finds in its environment beside what a worker has. */
@@ -65,12 +81,12 @@ const INSTALL = "install openmpi-bin and libopenmpi-dev, or mpich and libmpich-d
   '"deno task build"';
 
 /**
- * How the ranks of a scenario are started here.
+ * How ranks are started here.
  *
  * @throws {UnavailableError} naming the packages if there is no MPI, or the launcher that is missing.
  */
-export function rankStart(cluster: ResolvedRankCluster, machine: LauncherMachine = thisLauncherMachine()): RankStart {
-  const { ranks, launcher, mpi: wanted } = cluster;
+export function rankStart(ranksWanted: WantedRanks, machine: LauncherMachine = thisLauncherMachine()): RankStart {
+  const { ranks, launcher, mpi: wanted } = ranksWanted;
   if (ranks === 1) return { launcher: "none", words: [], environment: {} };
   const environment = Object.fromEntries(
     Object.entries(machine.environment).filter(([name]) => LAUNCHERS_OWN.test(name)),
@@ -112,5 +128,21 @@ function openMpiWords(ranks: number, { isRoot, cpus }: LauncherMachine): string[
     ...["--oversubscribe", "--bind-to", "none"],
     ...(ranks >= cpus ? ["--mca", "mpi_yield_when_idle", "1"] : []),
     ...(isRoot ? ["--allow-run-as-root"] : []),
+  ];
+}
+
+/** The command of one rank that runs a script, which says how it ended: no configuration, no lock file, no network, as other workers. */
+export function rankCommand(script: URL): string[] {
+  return [
+    RANK_WATCH,
+    Deno.execPath(),
+    "run",
+    "-A",
+    "--no-config",
+    "--no-lock",
+    "--no-remote",
+    "--no-npm",
+    "--no-check",
+    fileURLToPath(script),
   ];
 }

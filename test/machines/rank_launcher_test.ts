@@ -1,7 +1,7 @@
-import "../../native_library.ts";
-import { type LauncherMachine, rankStart } from "../../../scenarios/run/rank_launcher.ts";
-import { UnavailableError } from "../../../scenarios/run/configurations.ts";
-import { assertEquals, assertThrows } from "../../assert.ts";
+import "../native_library.ts";
+import { type LauncherMachine, rankStart } from "../../machines/rank_launcher.ts";
+import { UnavailableError } from "../../base/unavailable.ts";
+import { assertEquals, assertThrows } from "../assert.ts";
 
 const CLUSTER = { ranks: 4, servers: 0, mode: "sync", launcher: "mpirun", mpi: "auto" } as const;
 const OPENMPI = "mpirun.openmpi (OpenRTE) 4.1.4", MPICH = "HYDRA build details:\n    Version: 4.0.2";
