@@ -100,43 +100,56 @@ static void give_pages(const ts_arena *arena, const range *r, uint64_t offset, u
   if (arena->kind != TS_ARENA_FILE && end > first) madvise(arena->base + first, end - first, MADV_DONTNEED);
 }
 
-void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
-  bytes = TS_ROUND_UP(bytes, ALIGN);
-  TS_POISON(block, bytes);
-  uint64_t offset = (uint64_t)((unsigned char *)block - arena->base);
-  pthread_mutex_lock(&arena->lock);
+/* A range that is free, joined with its neighbours; returns which it is in now, or NULL: it is lost to the arena, for want of
+ * memory. Locked. */
+static const range *add(ts_arena *arena, uint64_t offset, uint64_t bytes) {
   size_t i = 0;
   while (i < arena->count && arena->ranges[i].offset < offset) i++;
   bool joins_left = i > 0 && arena->ranges[i - 1].offset + arena->ranges[i - 1].bytes == offset;
   bool joins_right = i < arena->count && offset + bytes == arena->ranges[i].offset;
-  size_t in = i; /* of the range that it is in now */
   if (joins_left && joins_right) {
-    in--;
     arena->ranges[i - 1].bytes += bytes + arena->ranges[i].bytes;
     memmove(&arena->ranges[i], &arena->ranges[i + 1], (arena->count - i - 1) * sizeof(range));
     arena->count--;
-  } else if (joins_left) {
-    in--;
+    return &arena->ranges[i - 1];
+  }
+  if (joins_left) {
     arena->ranges[i - 1].bytes += bytes;
-  } else if (joins_right) {
+    return &arena->ranges[i - 1];
+  }
+  if (joins_right) {
     arena->ranges[i].offset = offset;
     arena->ranges[i].bytes += bytes;
-  } else {
-    if (arena->count == arena->capacity) {
-      range *more = realloc(arena->ranges, 2 * arena->capacity * sizeof *more);
-      if (more == NULL) { /* the block is lost to the arena, not to the process: it goes when the arena goes */
-        pthread_mutex_unlock(&arena->lock);
-        return;
-      }
-      arena->ranges = more;
-      arena->capacity *= 2;
-    }
-    memmove(&arena->ranges[i + 1], &arena->ranges[i], (arena->count - i) * sizeof(range));
-    arena->ranges[i] = (range){offset, bytes};
-    arena->count++;
+    return &arena->ranges[i];
   }
-  change_holes(arena, offset, offset + bytes, true);
-  give_pages(arena, &arena->ranges[in], offset, bytes);
+  if (arena->count == arena->capacity) {
+    range *more = realloc(arena->ranges, 2 * arena->capacity * sizeof *more);
+    if (more == NULL) return NULL;
+    arena->ranges = more;
+    arena->capacity *= 2;
+  }
+  memmove(&arena->ranges[i + 1], &arena->ranges[i], (arena->count - i) * sizeof(range));
+  arena->ranges[i] = (range){offset, bytes};
+  arena->count++;
+  return &arena->ranges[i];
+}
+
+void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes) {
+  bytes = TS_ROUND_UP(bytes, ALIGN);
+  TS_POISON(block, bytes);
+  const uint64_t offset = (uint64_t)((unsigned char *)block - arena->base);
+  pthread_mutex_lock(&arena->lock);
+  const range *in = add(arena, offset, bytes);
+  if (in != NULL) { /* a block that is lost goes when the arena goes */
+    change_holes(arena, offset, offset + bytes, true);
+    give_pages(arena, in, offset, bytes);
+  }
+  pthread_mutex_unlock(&arena->lock);
+}
+
+void ts_arena_add(ts_arena *arena, uint64_t offset, uint64_t bytes) {
+  pthread_mutex_lock(&arena->lock);
+  add(arena, offset, bytes);
   pthread_mutex_unlock(&arena->lock);
 }
 

@@ -107,8 +107,10 @@ int32_t ts_arena_create(void *base, uint64_t bytes, ts_arena_kind kind, ts_arena
 void ts_arena_destroy(ts_arena *arena);
 void *ts_arena_take(ts_arena *arena, uint64_t bytes);
 void ts_arena_give_back(ts_arena *arena, void *block, uint64_t bytes);
+/* Makes free what nobody has: of a range that was trimmed. */
+void ts_arena_add(ts_arena *arena, uint64_t offset, uint64_t bytes);
 /* Takes for good what is free up to offset `end` without a break, from offset `from` on; returns where that begins, `end` if
- * nothing is. Giving it back makes it free again. */
+ * nothing is. */
 uint64_t ts_arena_trim(ts_arena *arena, uint64_t from, uint64_t end);
 /* Bytes from the beginning that have been taken at some time: nothing beyond was touched. */
 uint64_t ts_arena_frontier(ts_arena *arena);

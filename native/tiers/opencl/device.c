@@ -189,8 +189,15 @@ void *ts_opencl_map(ts_opencl *d, uint64_t bytes, const char *what, int32_t *sta
   return upload;
 }
 
+cl_int ts_opencl_let_go(ts_opencl *d, cl_mem buffer, void *mapped) {
+  const cl_int code = d->cl.EnqueueUnmapMemObject(d->queue, buffer, mapped, 0, NULL, NULL);
+  if (code == CL_SUCCESS) return code;
+  d->cl.Finish(d->queue); /* what was enqueued needs nothing any more */
+  return d->cl.EnqueueUnmapMemObject(d->queue, buffer, mapped, 0, NULL, NULL);
+}
+
 int32_t ts_opencl_unmap(ts_opencl *d, void *upload, const char *what, ts_err err) {
-  const cl_int code = d->cl.EnqueueUnmapMemObject(d->queue, d->up, upload, 0, NULL, NULL);
+  const cl_int code = ts_opencl_let_go(d, d->up, upload);
   return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, what, err);
 }
 

@@ -97,6 +97,8 @@ static inline void ts_opencl_reach(ts_opencl *d, uint32_t n, const void *const *
 /* The upload of a call, to be filled by the CPU; lock held. NULL after an error. */
 void *ts_opencl_map(ts_opencl *d, uint64_t bytes, const char *what, int32_t *status, ts_err err);
 int32_t ts_opencl_unmap(ts_opencl *d, void *upload, const char *what, ts_err err);
+/* Unmaps a buffer; tried twice, since drivers keep one that stays mapped for ever. */
+cl_int ts_opencl_let_go(ts_opencl *d, cl_mem buffer, void *mapped);
 /* Starts a kernel over n rows, so many items side by side in each; its arguments are the pool's parts, then buffers, then
  * numbers. */
 int32_t ts_opencl_start(ts_opencl *d, ts_opencl_kernel kernel, const cl_mem *buffers, const uint32_t *numbers, uint32_t n,

@@ -94,7 +94,7 @@ static int32_t add_part(ts_opencl *d, bool in_host, uint64_t wanted, ts_err err)
   kind->held += part.bytes;
   kind->end = part.first + part.bytes;
   bind_anew(d);
-  ts_arena_give_back(d->arena, d->base + part.first, part.bytes);
+  ts_arena_add(d->arena, part.first, part.bytes);
   return TS_OK;
 }
 
@@ -227,10 +227,10 @@ static bool plan_rows(ts_opencl *d) {
   if (bytes == end && parts_of(d, false) == 1) return true;
   if (bytes <= room(d) && join(d, bytes)) {
     kind->end = bytes;
-    if (bytes > end) ts_arena_give_back(d->arena, d->base + end, bytes - end);
+    if (bytes > end) ts_arena_add(d->arena, end, bytes - end);
     return true;
   }
-  if (bytes < end) ts_arena_give_back(d->arena, d->base + bytes, end - bytes);
+  if (bytes < end) ts_arena_add(d->arena, bytes, end - bytes);
   return false;
 }
 

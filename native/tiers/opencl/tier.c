@@ -62,7 +62,7 @@ static int32_t spread(ts_opencl *d, uint32_t n, const void *const *rows, uint32_
   for (uint32_t i = 0; i < n; i++)
     if (rows[i] != NULL) memcpy(to + places[i] * pitch, from + (uint64_t)i * out, out);
   ts_opencl_came(d, (uint64_t)n * out);
-  code = d->cl.EnqueueUnmapMemObject(d->queue, d->down, from, 0, NULL, NULL);
+  code = ts_opencl_let_go(d, d->down, from);
   return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "read rows of", err);
 }
 
@@ -182,7 +182,7 @@ static int32_t gather_here(ts_opencl *d, const ts_gathering *g, ts_err err) {
   const uint64_t start = ts_now_ns();
   cl_int code = CL_SUCCESS;
   void *mapped = d->cl.EnqueueMapBuffer(d->queue, out, 1, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &code);
-  if (mapped != NULL) code = d->cl.EnqueueUnmapMemObject(d->queue, out, mapped, 0, NULL, NULL);
+  if (mapped != NULL) code = ts_opencl_let_go(d, out, mapped);
   if (code != CL_SUCCESS && status == TS_OK) status = ts_opencl_fail(d, code, what_reads, err);
   if (status != TS_OK) d->cl.Finish(d->queue); /* nobody writes to the caller's memory, or reads it, after this */
   pthread_mutex_lock(&d->lock);
