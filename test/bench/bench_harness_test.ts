@@ -1,6 +1,8 @@
-/** The bench of the harness counts what its simulated runs hold. */
+import "../native_library.ts";
+/** The bench of the harness counts what its simulated runs hold, and what becomes of runs that are killed. */
 
 import { countTests } from "../../bench/harness/crimes.ts";
+import { killRuns } from "../../bench/harness/kills.ts";
 import { NOISES, simulatedRun } from "../../bench/harness/noise.ts";
 import { callsOf, judgedRatio, simulatedRows } from "../../bench/harness/trials.ts";
 import { difference } from "../../reports/statistics/noise.ts";
@@ -42,4 +44,16 @@ Deno.test("countTests() tells tests that passed from those that failed", () => {
 <testcase name="a sound run stays silent" time="1"/></testsuite>`;
   assertEquals(countTests(report, "a broken run"), { passed: 1, all: 2 });
   assertEquals(countTests(report, "a sound run"), { passed: 1, all: 1 });
+});
+
+Deno.test("runs and workers that are killed at random moments go on to the samples of a run that nobody killed", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { kills, runs, wrong } = await killRuns(3, Date.now() % 1000, folder);
+    assertEquals(wrong, []);
+    assert(kills >= 3 && runs >= 1, `${kills} kills, ${runs} runs`);
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["alone"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
