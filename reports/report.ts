@@ -39,6 +39,7 @@ export type {
   QualitySummary,
   RankScaling,
   SimulatedCheckpoints,
+  StepCourse,
   StepTimes,
   Summary,
   TargetAuc,

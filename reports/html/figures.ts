@@ -7,7 +7,7 @@
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { countText, estimateText, listText } from "../text/format.ts";
-import type { Summary } from "../summary/summary_types.ts";
+import type { CaseSummary, Summary } from "../summary/summary_types.ts";
 import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../summary/quality_words.ts";
 import { html, type Markup } from "../text/markup.ts";
@@ -42,35 +42,47 @@ export function speed(summary: Summary): Markup | undefined {
       one.perProcess.map(({ rate }) => significant(rate)).join(", "),
     ]),
   );
+  const tails = cases.some((one) => one.step?.p999 !== undefined);
   const steps = figure(
-    "percentiles",
+    "steps",
     {
-      title: "Percentiles of a step",
+      title: "Times of a step",
       text:
-        "Circles are the median, triangles the 95 % quantile, diamonds the 99 % quantile; whiskers are 95 % intervals " +
-        "over processes.",
+        "How often a step took so long, every step of every process. Circles are the median, triangles the 95 %, diamonds " +
+        "the 99 % quantile, means over processes; crosses are steps that stand out.",
       unit: "milliseconds a step",
       kinds: kindsText(cases),
     },
-    table(
-      "Time of a training step, milliseconds",
-      [
-        { title: "case" },
-        { title: "kind", words: true },
-        { title: "p50" },
-        { title: "p95" },
-        { title: "p99" },
-        { title: "steps" },
-      ],
-      cases.map((one) => [
-        one.name,
-        kind(one),
-        estimateCell(one.step?.p50, 1e3),
-        estimateCell(one.step?.p95, 1e3),
-        estimateCell(one.step?.p99, 1e3),
-        `${one.step?.steps ?? 0}`,
-      ]),
-    ),
+    html`
+      ${table(
+        "Time of a training step, milliseconds",
+        [
+          { title: "case" },
+          { title: "kind", words: true },
+          { title: "p50" },
+          { title: "p95" },
+          { title: "p99" },
+          ...(tails ? [{ title: "p99.9" }] : []),
+          { title: "steps" },
+          { title: "outliers" },
+          { title: "steady from step" },
+        ],
+        cases.map((one) => [
+          one.name,
+          kind(one),
+          estimateCell(one.step?.p50, 1e3),
+          estimateCell(one.step?.p95, 1e3),
+          estimateCell(one.step?.p99, 1e3),
+          ...(tails ? [estimateCell(one.step?.p999, 1e3)] : []),
+          `${one.step?.steps ?? 0}`,
+          `${one.step?.course.outliers.count ?? 0}`,
+          one.step?.course.steadyFrom === undefined ? "cannot be told" : `${one.step.course.steadyFrom}`,
+        ]),
+      )}${outliers(cases)}<p
+        class="note">${tails
+          ? ""
+          : "p99.9 needs 1,000 steps a process. "}Outliers are beyond Tukey's outer fence, three interquartile ranges above the third quartile.</p>
+    `,
   );
   const fewest = Math.min(...cases.map((one) => (one.step?.steps ?? 0) / one.samples));
   const few = fewest >= 100
@@ -80,11 +92,65 @@ export function speed(summary: Summary): Markup | undefined {
     } a process, p99 is the slowest step or near it.</p>`;
   return html`
     <section
-      aria-labelledby="speed"><h2 id="speed" tabindex="-1">Speed</h2>${steps}${few}${more(
+      aria-labelledby="speed"><h2 id="speed" tabindex="-1">Speed</h2>${steps}${few}${course(cases)}${more(
         "samples a second of each process",
         rates,
       )}</section>
   `;
+}
+
+/** The steps that stand out, by name; nothing where none does. */
+function outliers(cases: readonly CaseSummary[]): Markup | undefined {
+  const named = cases.flatMap(({ name, step }) =>
+    step === undefined ? [] : step.course.outliers.slowest.map((one) => [name, step, one] as const)
+  );
+  if (named.length === 0) return undefined;
+  return table(
+    "Steps that stand out, the five slowest of each case",
+    [{ title: "case" }, { title: "sample", words: true }, { title: "step" }, { title: "ms" }, {
+      title: "× the median",
+    }],
+    named.map(([name, { p50 }, { sample, step, seconds }]) => [
+      name,
+      sample,
+      `${step}`,
+      significant(seconds * 1e3),
+      significant(seconds / p50.value),
+    ]),
+  );
+}
+
+/** Step times over the run, and from where on they are steady. */
+function course(cases: readonly CaseSummary[]): Markup {
+  return more(
+    "step times over the run, and from where on they are steady",
+    figure(
+      "course",
+      {
+        title: "Step times over the run",
+        text:
+          "Median over processes. The larger shape on a line marks where its steady state begins, by the marginal standard " +
+          "error rule (MSER); a line without one is too short to tell.",
+        unit: "milliseconds a step, number of the step",
+        kinds: kindsText(cases),
+      },
+      table(
+        "Step times over the run, milliseconds",
+        [{ title: "case" }, { title: "first steps" }, { title: "median" }, { title: "last steps" }, {
+          title: "steady from step",
+        }],
+        cases.flatMap(({ name, step }) =>
+          step === undefined ? [] : [[
+            name,
+            significant((step.course.course[0]?.seconds ?? NaN) * 1e3),
+            significant(step.p50.value * 1e3),
+            significant((step.course.course.at(-1)?.seconds ?? NaN) * 1e3),
+            step.course.steadyFrom === undefined ? "cannot be told" : `${step.course.steadyFrom}`,
+          ]]
+        ),
+      ),
+    ),
+  );
 }
 
 /** Time split by phase. */

@@ -63,6 +63,7 @@ export interface MoreData {
 export function moreData(summary: Summary, colour: (one: CaseSummary) => number): MoreData {
   const map = summary.pricing === undefined ? undefined : breakEvenMap(summary.cases, summary.pricing);
   const ranked = scaled(summary.cases);
+  const stepped = summary.cases.filter((one) => one.throughput !== undefined && one.step !== undefined);
   const curved = summary.cases.filter((one) => one.cacheCurve !== undefined);
   return {
     floating: Object.fromEntries([
@@ -74,6 +75,7 @@ export function moreData(summary: Summary, colour: (one: CaseSummary) => number)
     ]),
     lines: {
       ...(map === undefined ? {} : { "break-even": mapLines(map) }),
+      ...(stepped.length === 0 ? {} : { course: courseLines(stepped, colour) }),
       ...(curved.length === 0 ? {} : { "miss-curve": curveLines(curved, colour) }),
       ...(ranked.some(({ scaling }) => scaling.speedUp !== undefined) ? { scaling: scalingLines(ranked, colour) } : {}),
       ...(ranked.some(({ scaling }) => scaling.moving !== undefined) ? { messages: messageLines(ranked, colour) } : {}),
@@ -154,6 +156,27 @@ function mapLines({ lines }: BreakEvenMap): Lines {
       points: seconds.map((y, at) => ({ x: PRICE_RATIOS[at] as number, y })),
     })),
     marks: [],
+  };
+}
+
+/** A line a case over the numbers of its steps; a mark where its steady state begins. */
+function courseLines(cases: readonly CaseSummary[], colour: (one: CaseSummary) => number): Lines {
+  return {
+    x: { title: "number of the step", log: false },
+    y: { title: "ms a step", log: false },
+    lines: cases.map((one) => ({
+      name: one.name,
+      colour: colour(one),
+      dashed: false,
+      points: (one.step?.course.course ?? []).map(({ step: x, seconds }) => ({ x, y: seconds * 1e3 })),
+    })),
+    marks: cases.flatMap((one) => {
+      const { course = [], steadyFrom: from } = one.step?.course ?? {};
+      const place = from === undefined ? undefined : course.find(({ step }) => step >= from);
+      return place === undefined
+        ? []
+        : [{ name: `${one.name}: steady`, ...kindOf(one), colour: colour(one), x: place.step, y: place.seconds * 1e3 }];
+    }),
   };
 }
 

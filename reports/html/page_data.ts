@@ -7,6 +7,7 @@
 import type { Auc } from "../../scenarios/record.ts";
 import { type Kind, kindOf } from "../summary/kind.ts";
 import type { CaseSummary, StepTimes, Summary } from "../summary/summary_types.ts";
+import { BINS_A_DOUBLING } from "../summary/step_course.ts";
 import { type MoreData, moreData } from "./line_data.ts";
 import { focused } from "../summary/focus.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
@@ -36,9 +37,13 @@ export interface Stacked {
 export interface PageData {
   /** Charts of lines and floating bars. */
   readonly more: MoreData;
-  /** Percentiles of a step, milliseconds. */
-  readonly percentiles:
-    | readonly (Marked & { readonly steps: readonly { readonly name: string; readonly point: Point }[] })[]
+  /** Times of the steps, milliseconds: how many in each bin, quantiles, and those that stand out and are named. */
+  readonly steps:
+    | readonly (Marked & {
+      readonly bins: readonly { readonly from: number; readonly to: number; readonly count: number }[];
+      readonly quantiles: readonly { readonly name: string; readonly point: Point }[];
+      readonly outliers: readonly { readonly sample: string; readonly step: number; readonly ms: number }[];
+    })[]
     | undefined;
   /** What the fields of the what-if compute with. */
   readonly whatIf: WhatIfBase | undefined;
@@ -75,13 +80,19 @@ export function pageData(summary: Summary): PageData {
   const priced = fast.filter((one) => one.cost !== undefined);
   return {
     more: moreData(focused(summary), colour),
-    percentiles: steps.length === 0 ? undefined : steps.map((one) => ({
-      ...marked(one),
-      steps: (["p50", "p95", "p99"] as const).map((name) => ({
-        name,
-        point: point((one.step as StepTimes)[name], 1e3),
-      })),
-    })),
+    steps: steps.length === 0 ? undefined : steps.map((one) => {
+      const { course, ...times } = one.step as StepTimes;
+      return {
+        ...marked(one),
+        bins: course.histogram.map(({ bin, count }) => ({
+          from: 1e3 * 2 ** (bin / BINS_A_DOUBLING),
+          to: 1e3 * 2 ** ((bin + 1) / BINS_A_DOUBLING),
+          count,
+        })),
+        quantiles: (["p50", "p95", "p99"] as const).map((name) => ({ name, point: point(times[name], 1e3) })),
+        outliers: course.outliers.slowest.map(({ seconds, ...of }) => ({ ...of, ms: seconds * 1e3 })),
+      };
+    }),
     whatIf: whatIfBase(focused(summary), colour),
     value: priced.length === 0 ? undefined : priced.map((one) => ({
       ...marked(one),

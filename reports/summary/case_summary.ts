@@ -21,6 +21,7 @@ import type {
   TierTraffic,
 } from "./summary_types.ts";
 import { holdingOf } from "./holding.ts";
+import { stepCourse } from "./step_course.ts";
 import { viewScenario } from "./scenario_view.ts";
 import { type Estimate, estimate, mapEstimate } from "../statistics/bootstrap.ts";
 import { comparedRates, rateOf, sameRounds } from "../statistics/pairing.ts";
@@ -164,11 +165,21 @@ function comparisonOf(samples: readonly SampleRecord[], baseline: readonly Sampl
   return sameRounds(samples, baseline) ? "by round" : "independent";
 }
 
+/** Steps of a process of which a thousandth is one. */
+const ENOUGH_FOR_P999 = 1000;
+
 function stepTimes(samples: readonly SampleRecord[], seed: (figure: string) => string): StepTimes {
   const sorted = samples.map((sample) => Float64Array.from(sample.stepNs, (ns) => ns / 1e9).sort());
   const at = (p: number): Estimate =>
     estimate(sorted.map((steps) => quantileOfSorted(steps, p)), "positive", seed(`step p${p * 100}`));
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), steps: samples.reduce((n, s) => n + s.stepNs.length, 0) };
+  return {
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    p999: sorted.every(({ length }) => length >= ENOUGH_FOR_P999) ? at(0.999) : undefined,
+    steps: samples.reduce((n, s) => n + s.stepNs.length, 0),
+    course: stepCourse(samples),
+  };
 }
 
 function phaseTimes(samples: readonly SampleRecord[]): PhaseTime[] {

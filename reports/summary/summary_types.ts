@@ -39,8 +39,30 @@ export interface StepTimes {
   readonly p95: Estimate;
   /** 99 % quantile, as above. */
   readonly p99: Estimate;
+  /** 99.9 % quantile, as above; undefined where a process counted fewer than 1,000 steps, which is fewer than it takes. */
+  readonly p999: Estimate | undefined;
   /** Counted steps of all processes. */
   readonly steps: number;
+  /** How the steps are distributed, and how they went over the run. */
+  readonly course: StepCourse;
+}
+
+/** Distribution and course of the steps of a case. */
+export interface StepCourse {
+  /** Steps of all processes by time: bin `b` holds 2^(b/16) to 2^((b+1)/16) seconds. Empty bins are left out. */
+  readonly histogram: readonly { readonly bin: number; readonly count: number }[];
+  /** Steps beyond Tukey's outer fence, three interquartile ranges above the third quartile of all steps. */
+  readonly outliers: {
+    readonly count: number;
+    /** Seconds. */
+    readonly fence: number;
+    /** Five at most, the slowest first; the number of a step counts those of the warm-up. */
+    readonly slowest: readonly { readonly sample: string; readonly step: number; readonly seconds: number }[];
+  };
+  /** Median over processes and over the steps of a place, 60 places at most, by the mean number of their steps. */
+  readonly course: readonly { readonly step: number; readonly seconds: number }[];
+  /** The step from which on the course is steady, by MSER; undefined where the run is too short to tell. */
+  readonly steadyFrom: number | undefined;
 }
 
 /** Share of accesses that the first tier answered. */

@@ -13,7 +13,8 @@ import { EDGE_CASES } from "./edge_cases.ts";
 const CHARTS = [
   "miss-curve",
   "model-bands",
-  "percentiles",
+  "steps",
+  "course",
   "waterfall-0",
   "tornado-0",
   "break-even",

@@ -179,12 +179,6 @@ function room(points: readonly Point[]): { readonly min: number; readonly max: n
   return { min: Math.max(0, low - margin), max: high + margin };
 }
 
-/** An axis from zero; intervals far beyond every value run out of the chart. */
-export function fromZero(points: readonly Point[]): { readonly min: number; readonly max?: number } {
-  const most = 2.5 * Math.max(...points.map((p) => p.value));
-  return Math.max(...points.map((p) => p.high)) > most && most > 0 ? { min: 0, max: most } : { min: 0 };
-}
-
 /** Horizontal bars cut into parts. */
 export function stackedChart(canvas: HTMLCanvasElement, data: Stacked, unit: string, theme: Theme): Chart {
   const totals = data.rows.map((row) => row.values.reduce((sum, value) => sum + value, 0));

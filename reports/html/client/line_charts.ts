@@ -2,7 +2,7 @@
 /// <reference lib="esnext" />
 /// <reference lib="dom" />
 /**
- * Charts of floating bars (waterfall, tornado), of lines, and of percentiles.
+ * Charts of floating bars (waterfall, tornado), of lines, and of distributions.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import { Chart, type ChartOptions, LogarithmicScale, type Plugin, ScatterControl
 import type { Floating, Lines } from "../line_data.ts";
 import type { PageData } from "../page_data.ts";
 import type { Theme } from "../palette.ts";
-import { axis, colourOf, fromZero, interval, THREE } from "./charts.ts";
-import { rowLabels, SHAPES } from "./marks.ts";
+import { axis, colourOf, interval, THREE } from "./charts.ts";
+import { fill, rowLabels, SHAPES } from "./marks.ts";
 
 Chart.register(LogarithmicScale, ScatterController);
 
-/** Shapes of percentiles, and of lines, in their order. */
+/** Shapes of quantiles, and of lines, in their order. */
 const POINTS = ["circle", "triangle", "rectRot", "rect", "star"] as const;
 const DASHES = [[], [8, 5], [3, 4], [10, 4, 2, 4], [1, 3]] as const;
 
@@ -180,45 +180,85 @@ function countAxis({ ticks, min, max }: ReturnType<typeof sideBySide>, theme: Th
   };
 }
 
-/** Percentiles of the step as points with whiskers, a row a case. */
-export function percentileChart(
-  canvas: HTMLCanvasElement,
-  rows: NonNullable<PageData["percentiles"]>,
-  theme: Theme,
-): Chart {
-  const names = rows[0]?.steps.map(({ name }) => name) ?? [];
-  return new Chart(canvas, {
-    type: "scatterWithErrorBars" as const,
-    data: {
-      datasets: names.map((name, p) => ({
-        label: name,
-        data: rows.map(({ steps }, i) => {
-          const { value, low, high } = (steps[p] as typeof steps[number]).point;
-          return { x: value, xMin: low, xMax: high, y: i, yMin: i, yMax: i };
-        }),
-        pointStyle: POINTS[p] as string,
-        radius: 7,
-        borderWidth: 2,
-        borderColor: colourOf(p + 1, theme),
-        backgroundColor: p === 0 ? colourOf(1, theme) : theme.card,
-        errorBarColor: colourOf(p + 1, theme),
-        errorBarWhiskerColor: colourOf(p + 1, theme),
-        errorBarLineWidth: 2,
-        errorBarWhiskerLineWidth: 2,
-        errorBarWhiskerSize: 8,
-      })),
+/** What of the room between two rows the highest bin takes. */
+const RIDGE = 0.72;
+
+/** How often a step took so long, as a shape on each row. */
+function ridges(rows: NonNullable<PageData["steps"]>, theme: Theme): Plugin<"scatter"> {
+  return {
+    id: "ridges",
+    beforeDatasetsDraw({ ctx, chartArea, scales: { x, y } }): void {
+      if (x === undefined || y === undefined) return;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(chartArea.left, chartArea.top, chartArea.right - chartArea.left, chartArea.bottom - chartArea.top);
+      ctx.clip();
+      rows.forEach(({ bins, colour, evidence }, i) => {
+        const most = Math.max(...bins.map(({ count }) => count));
+        const floor = y.getPixelForValue(i);
+        const room = RIDGE * Math.abs(y.getPixelForValue(1) - y.getPixelForValue(0));
+        [ctx.fillStyle, ctx.strokeStyle, ctx.lineWidth] = [
+          fill(evidence, colourOf(colour, theme), theme),
+          colourOf(colour, theme),
+          1,
+        ];
+        for (const { from, to, count } of bins) {
+          const [left, right] = [x.getPixelForValue(from), x.getPixelForValue(to)];
+          const height = Math.max(1, room * count / most);
+          ctx.fillRect(left, floor - height, right - left, height);
+          ctx.strokeRect(left, floor - height, right - left, height);
+        }
+      });
+      ctx.restore();
     },
+  };
+}
+
+/** Distributions of step times, a row a case, with their quantiles and the steps that stand out. */
+export function stepChart(canvas: HTMLCanvasElement, rows: NonNullable<PageData["steps"]>, theme: Theme): Chart {
+  const names = rows[0]?.quantiles.map(({ name }) => name) ?? [];
+  const ends = rows.flatMap(({ bins, outliers }) => [
+    ...bins.flatMap(({ from, to }) => [from, to]),
+    ...outliers.map(({ ms }) => ms * 1.05),
+  ]);
+  const told = (text: (row: (typeof rows)[number]) => readonly string[], i: number, k: number): string => {
+    const row = rows[i];
+    return row === undefined ? "" : `${row.name}, ${kindText(row)}, ${text(row)[k] ?? ""}`;
+  };
+  const outside = rows.flatMap(({ outliers }, i) => outliers.map((one, k) => ({ x: one.ms, y: i, row: i, place: k })));
+  return new Chart(canvas, {
+    type: "scatter" as const,
+    data: {
+      datasets: [
+        ...names.map((name, p) => ({
+          label: name,
+          data: rows.map(({ quantiles }, i) => ({ x: quantiles[p]?.point.value ?? NaN, y: i })),
+          pointStyle: POINTS[p] as string,
+          radius: 6,
+          borderWidth: 2,
+          borderColor: theme.text,
+          backgroundColor: theme.card,
+        })),
+        ...(outside.length === 0 ? [] : [{
+          label: "stands out",
+          data: outside,
+          pointStyle: "crossRot",
+          radius: 5,
+          borderWidth: 1.5,
+          borderColor: theme.text,
+          backgroundColor: theme.text,
+        }]),
+      ],
+    },
+    plugins: [ridges(rows, theme)],
     options: {
       layout: { padding: { right: 12 } },
       scales: {
-        x: {
-          ...axis("milliseconds a step", theme),
-          ...fromZero(rows.flatMap(({ steps }) => steps.map(({ point }) => point))),
-        },
+        x: { ...axis("milliseconds a step", theme), type: "logarithmic" as const, ...extentOf(ends, true) },
         y: {
           ...axis("", theme),
-          min: -0.6,
-          max: rows.length - 0.4,
+          min: -0.9,
+          max: rows.length - 0.7,
           reverse: true,
           grid: { color: "transparent" },
           afterBuildTicks: (scale: { ticks: { value: number }[] }) => {
@@ -235,12 +275,16 @@ export function percentileChart(
         legend: { position: "top", align: "start", labels: { color: theme.text, usePointStyle: true } },
         tooltip: {
           callbacks: {
-            label: ({ datasetIndex, dataIndex }: { datasetIndex: number; dataIndex: number }) => {
-              const row = rows[dataIndex];
-              const step = row?.steps[datasetIndex];
-              return row === undefined || step === undefined
-                ? ""
-                : `${row.name}, ${kindText(row)}, ${step.name}: ${interval(step.point, "ms")}`;
+            label: ({ datasetIndex: p, dataIndex: i }: { datasetIndex: number; dataIndex: number }) => {
+              const one = outside[i];
+              return p < names.length || one === undefined
+                ? told(({ quantiles }) => quantiles.map(({ name, point }) => `${name}: ${interval(point, "ms")}`), i, p)
+                : told(
+                  ({ outliers }) =>
+                    outliers.map(({ sample, step, ms }) => `${sample}, step ${step}: ${THREE.format(ms)} ms`),
+                  one.row,
+                  one.place,
+                );
             },
           },
         },

@@ -12,7 +12,7 @@
 import type { Chart } from "chart.js";
 import type { PageData } from "../page_data.ts";
 import { DARK, LIGHT, type Theme } from "../palette.ts";
-import { floatingChart, lineChart, percentileChart } from "./line_charts.ts";
+import { floatingChart, lineChart, stepChart } from "./line_charts.ts";
 import { connect } from "./what_if.ts";
 import { qualityChart, ratioChart, stackedChart, valueChart } from "./charts.ts";
 
@@ -46,9 +46,9 @@ function draw(theme: Theme, paper: boolean = false): void {
     (canvas) => data.tiers && stackedChart(canvas, data.tiers, "MiB", theme),
   );
   on(
-    "percentiles",
-    bars(data.percentiles?.length) + 30,
-    (canvas) => data.percentiles && percentileChart(canvas, data.percentiles, theme),
+    "steps",
+    90 + 64 * (data.steps?.length ?? 0),
+    (canvas) => data.steps && stepChart(canvas, data.steps, theme),
   );
   for (const [id, floating] of Object.entries(data.more.floating)) {
     on(id, 70 + 44 * floating.rows.length, (canvas) => floatingChart(canvas, floating, theme));
