@@ -87,9 +87,10 @@ export interface ModelBand {
   readonly factor: number;
   /**
    * Whose figures that was found with: those of the medium of this `access`; of this `kind`; of the `medium`; of the kind in
-   * its `class` of media; of the kind in `all` media; `fit`: its own, with the errors of the fit.
+   * its `class` of media; of the kind in `all` media; `fit`: its own, with the errors of the fit; `apart`: its own that no fit
+   * sees, whose errors were larger; `measured`: of the machine that its file names.
    */
-  readonly basis: "access" | "kind" | "medium" | "class" | "all" | "fit" | "measured";
+  readonly basis: "access" | "kind" | "medium" | "class" | "all" | "fit" | "apart" | "measured";
   /** Published figures of the medium that were compared. */
   readonly points: number;
   /** Curves that they belong to. */

@@ -47,7 +47,7 @@ const band = object({
   kind: word("latency", "read", "write", "mixed"),
   factor: v.pipe(positive, v.minValue(1, "expected a factor, 1 or above")),
   access: maybe(text),
-  basis: word("access", "kind", "medium", "class", "all", "fit", "measured"),
+  basis: word("access", "kind", "medium", "class", "all", "fit", "apart", "measured"),
   points: figure,
   curves: figure,
   bytes: v.tuple([figure, figure], "expected two numbers"),

@@ -9,7 +9,7 @@ import { type BandedFigure, deviationOf, type OpenTarget, outcomeOf, type Relati
 import { coverageOf } from "../simulation/deviations.ts";
 import { mean, quantile, shareInterval } from "../../base/statistics.ts";
 import type { Band } from "../media/calibration/bands.ts";
-import type { ErrorSummary, ModelValidation } from "../media/calibration/validate.ts";
+import { APART, type ErrorSummary, type ModelValidation } from "../media/calibration/validate.ts";
 
 /** Bars of the project: mean and 90th percentile of the absolute error of a medium, coverage of a 90 % band, order. */
 export const BARS = {
@@ -19,8 +19,6 @@ export const BARS = {
   order: 0.95,
   o13: 0.05,
   o14: 0.1,
-  /** Of figures that no fit sees. */
-  apart: { mean: 0.15, p90: 0.3 },
   /** Of published relative figures, those that set no parameter. */
   free: 0.5,
 } as const;
@@ -114,13 +112,13 @@ export function targetLines({ media, coverage: left, order, o13, o14, keptApart 
 function keptApartLines(keptApart: ModelValidation["keptApart"]): string[][] {
   const errors = keptApart.map(({ error }) => Math.abs(error)), { pairs, right } = keptApartOrder(keptApart);
   const average = mean(errors), p90 = quantile(errors, 0.9), covered = keptApartCoverage(keptApart);
-  const { apart, order, coverage: [low, high] } = BARS, name = "figures that no fit sees";
+  const { order, coverage: [low, high] } = BARS, name = "figures that no fit sees";
   return [
     [
       `${name}: error`,
-      `mean at most ${percent(apart.mean, 0)}, 90th percentile ${percent(apart.p90, 0)}`,
+      `mean at most ${percent(APART.mean, 0)}, 90th percentile ${percent(APART.p90, 0)}`,
       `${percent(average)} and ${percent(p90)} of ${errors.length} figures`,
-      met(average <= apart.mean && p90 <= apart.p90),
+      met(average <= APART.mean && p90 <= APART.p90),
     ],
     [
       `${name}: order within a medium`,
@@ -301,6 +299,27 @@ function keptApartText({ keptApart }: ModelValidation): string {
   return table(["medium", "measured", "published", "model", "error", "band", "in its band"], rows);
 }
 
+/** The same by medium and kind: how far off, and how many lie in their bands. */
+function keptApartSummary({ keptApart }: ModelValidation): string {
+  const rows = [...Map.groupBy(keptApart, ({ medium, kind }) => `${medium}/${kind}`).values()].flatMap((of) =>
+    of.slice(0, 1).map(({ medium, kind }) => {
+      const errors = of.map(({ error }) => Math.abs(error)), [average, p90] = [mean(errors), quantile(errors, 0.9)];
+      const { points, covered } = keptApartCoverage(of);
+      const good = average <= APART.mean && p90 <= APART.p90;
+      return [
+        medium,
+        kind,
+        `${of.length}`,
+        percent(average),
+        percent(p90),
+        met(good),
+        points === 0 ? "none has a band" : `${covered} of ${points}`,
+      ];
+    })
+  );
+  return table(["medium", "kind", "figures", "mean", "90th percentile", "15 % and 30 %", "in their bands"], rows);
+}
+
 /** How many figures lie in their 90 % bands, by what they are. */
 function coverageText({ coverage, keptApart }: ModelValidation, { relative, banded }: RelativeFigures): string {
   const effects = Map.groupBy(banded, ({ of }) => of === "time" ? "how a system scales" : "extra time over a baseline");
@@ -308,6 +327,9 @@ function coverageText({ coverage, keptApart }: ModelValidation, { relative, band
     ["simulations, relative figures that set no parameter", insideOf(banded)],
     ...[...effects].map(([name, of]) => [`of them, ${name}`, insideOf(of)] as const),
     ["media, figures that no fit sees", keptApartCoverage(keptApart)],
+    ...[...Map.groupBy(keptApart, ({ kind }) => kind)].map(([kind, of]) =>
+      [`of them, ${kind}`, keptApartCoverage(of)] as const
+    ),
     ["media, curves left out", coverage],
     ...Object.entries(coverage.kinds).map(([kind, of]) => [`of them, ${kind}`, of] as const),
   ];
@@ -431,7 +453,7 @@ The errors are those of the fit. The band is that of curves left out (jackknife)
 within it. It is made of the figures of the kind that were accessed alike (load, non-temporal store, cached store, …; a line of
 its own below the kind's), where 19 of them were left out; else of the figures of the kind; with fewer than 19, of the medium's figures of all kinds; with fewer than
 19 again, of the kind in all media of the class (DRAM, PMEM, CXL and so on), and at last in all media. It is never less than
-what the errors of the fit give for the kind ("fit"). The last column says which. "x 1.20" means: between the figure / 1.20 and the figure x 1.20.
+what the errors of the fit give for the kind ("fit"), nor than what the medium's figures that no fit sees give ("apart"). The last column says which. "x 1.20" means: between the figure / 1.20 and the figure x 1.20.
 
 ${
     table(
@@ -470,12 +492,22 @@ ${
 
 ## Figures that no fit sees
 
-Two kinds of traffic at once, each of the size it says, at the published share of the bytes; latencies under the load of
-others; threads that use all modules. No parameter was set by them, and no band is made of them: theirs are
-those of each side alone, taken together as the law of mixed traffic weighs them. They did choose a law once:
-until 2026-11 PMEM's law of mixed traffic was fitted to mixes of loads and stores of the same lines, taken for non-temporal
-stores of others, and missed these rows by 32 to 44 %. Those mixes are asked as cached stores since, and PMEM's bus takes turns
-as DRAM's does, with no number of its own. So these rows are no blind test of that law; and that the mixes touch the same
+Rows that are only asked. Every point with traffic, and the highest, of the curves of Mess whose share of reads is nearest to midway
+between those that are compared; PerMA-Bench's random reads of the 200 series, with sizes and prefetchers that no compared row has; two kinds of
+traffic at once, each of the size it says, at the published share of the bytes; latencies under the load of others; threads that
+use all modules. Which rows of Mess and of the 200 series was settled before the
+models were asked. No parameter was set by them. They are judged by bands
+made without them; afterwards no band is left narrower than they show, and an access of which at least ten of them miss 15 % or
+30 % is not called validated on that medium.
+
+${keptApartSummary(validation)}
+
+What they refute: random reads on \`optane-200-8x256\`. Its reads were fitted to random ones of 64 B and sequential ones of
+4096 B, and the model is too fast for random ones of 256 B and more.
+
+The rows of readers and writers did choose a law once: until 2026-11 PMEM's law of mixed traffic was fitted to mixes of loads
+and stores of the same lines, taken for non-temporal stores of others, and missed them by 32 to 44 %. Those mixes are asked as
+cached stores since, and PMEM's bus takes turns as DRAM's does, with no number of its own. So they are no blind test of that law; and that the mixes touch the same
 lines is inferred from their ratios and from the rate that writes level off at, no source says it.
 
 ${keptApartText(validation)}

@@ -21,6 +21,7 @@ const BASIS: Readonly<Record<ModelBand["basis"], string>> = {
   class: "figures of this kind of all media of its class",
   all: "figures of this kind of all media",
   fit: "its own figures of this kind, errors of the fit",
+  apart: "its own figures of this kind that no fit sees, whose errors are larger",
   measured: "figures measured on the machine that its file names",
 };
 

@@ -20,9 +20,10 @@ export type Range = readonly [number, number];
 /**
  * Whose figures a band is made of: those of the medium of this kind and `access`; of this `kind`; of the `medium`; of the
  * kind in all media of its `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's own, with the errors of
- * the fit, which were larger than those of all curves left out. `measured`: figures of the user's own machine.
+ * the fit, which were larger than those of all curves left out. `apart`: the medium's that no fit sees, whose errors were
+ * larger still. `measured`: figures of the user's own machine.
  */
-export type BandBasis = "access" | "kind" | "medium" | "class" | "all" | "fit" | "measured";
+export type BandBasis = "access" | "kind" | "medium" | "class" | "all" | "fit" | "apart" | "measured";
 
 /** What is known of figures of one kind and one access of a medium, of which there are enough. */
 export interface AccessResiduals {
@@ -33,7 +34,7 @@ export interface AccessResiduals {
   /** As that of the kind. */
   readonly factor: number;
   /** Whose figures that was found with. */
-  readonly basis: "access" | "fit";
+  readonly basis: "access" | "fit" | "apart";
 }
 
 /** What is known of one kind of figure of one medium. */

@@ -1,15 +1,24 @@
 /**
  * Published figures that no fit sees: two kinds of traffic at once, latencies under the load of others, threads that each use
- * all modules. What the models say of them is a prediction; docs/accuracy.md prints it beside the published figure.
+ * all modules, and rows that were added to be asked only (`APART-…`). What the models say of them is a prediction;
+ * docs/accuracy.md prints it beside the published figure.
  *
  * @module
  */
 
 import { evaluateMedia, type MediaQuery } from "../../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media.ts";
-import { type Band, bandFor, type FigureConditions, type Residuals } from "./bands.ts";
+import { accessOf, type Band, bandFor, type FigureConditions, type Residuals } from "./bands.ts";
 import { type CalibrationRow, isVerified } from "./calibration.ts";
-import { type FigureKind, PERMA_REGION, PERMA_TIMER_NS, valueOf } from "./points.ts";
+import {
+  type FigureKind,
+  inCondition,
+  MESS_MEDIA,
+  MESS_TRAFFIC,
+  PERMA_REGION,
+  PERMA_TIMER_NS,
+  valueOf,
+} from "./points.ts";
 
 /** One such figure. */
 export interface KeptApart {
@@ -17,6 +26,10 @@ export interface KeptApart {
   readonly ids: readonly string[];
   /** Name of the media model. */
   readonly medium: string;
+  /** What kind of figure. */
+  readonly kind: FigureKind;
+  /** How the medium is accessed, {@linkcode accessOf}; absent of what is made of several accesses. */
+  readonly access?: string;
   /** What was measured. */
   readonly about: string;
   /** Published: ns or bytes a second. */
@@ -44,7 +57,7 @@ interface Answer {
 }
 
 type Model = (queries: readonly MediaQuery[]) => Float64Array;
-type Figure = Omit<KeptApart, "model" | "error" | "band"> & {
+type Figure = Omit<KeptApart, "access" | "model" | "error" | "band"> & {
   readonly platform: string;
   readonly ask: (model: Model, options: Readonly<Record<string, string>>) => Answer;
 };
@@ -52,7 +65,11 @@ type Figure = Omit<KeptApart, "model" | "error" | "band"> & {
 /** Readers and writers of PerMA-Bench's page propagation, each. */
 const EACH = 16;
 
-const PERMA_MEDIA: Readonly<Record<string, string>> = { "A-256": "optane-100-6x256", "A-DRAM256": "ddr4-2666-6ch" };
+const PERMA_MEDIA: Readonly<Record<string, string>> = {
+  "A-256": "optane-100-6x256",
+  "A-DRAM256": "ddr4-2666-6ch",
+  "B-256": "optane-200-8x256",
+};
 
 const bandwidth = (
   operation: MediaQuery["operation"],
@@ -111,59 +128,129 @@ function bandOf(residuals: Residuals, medium: string, { model, parts }: Answer):
   return { calibrated: true, low: model / factor, high: model * factor };
 }
 
-function figureOf(row: CalibrationRow, byId: ReadonlyMap<string, CalibrationRow>): Figure | undefined {
-  const value = valueOf(row);
-  if (!isVerified(row) || value === undefined) return undefined;
-  const pages = /^PB-PAGEPROP-(A-\w+)-page_in-in(\d+)-out(\d+)$/.exec(row.id);
-  if (pages !== null) {
-    const [, on = "", read, write] = pages, out = byId.get(row.id.replace("page_in", "page_out"));
-    const written = out === undefined ? undefined : valueOf(out);
-    if (out === undefined || written === undefined) return undefined;
-    return {
-      ids: [row.id, out.id],
-      medium: PERMA_MEDIA[on] ?? "",
-      platform: "perma",
-      about: `${EACH} readers of ${read} B and ${EACH} writers of ${write} B, together`,
-      value: value + written,
-      ask: (model, { duplex = "1" }) => {
-        const reads = bandwidth("load", Number(read), EACH, true),
-          writes = bandwidth("nt-store", Number(write), EACH, true);
-        return together([reads, writes], model, value / (value + written), Number(duplex));
-      },
-    };
-  }
-  const busy = /^PB-LAT-(A-\w+)-rp_(\d+)-(\d+)T-avg$/.exec(row.id);
-  if (busy !== null && busy[3] !== "1") {
-    const [, on = "", bytes, threads] = busy;
-    const conditions = {
-      operation: "load",
-      depth: 1,
-      prefetch: true,
-      region: PERMA_REGION,
-      bytes: Number(bytes),
-      threads: Number(threads),
-    } as const;
-    return {
-      ids: [row.id],
-      medium: PERMA_MEDIA[on] ?? "",
-      platform: "perma",
-      about: `latency of ${bytes} B, ${threads} threads with one access each`,
-      value: value - PERMA_TIMER_NS,
-      ask: (model) => single({ ask: "latency", ...conditions }, { kind: "latency", conditions }, model),
-    };
-  }
-  const spread = /^OS-CONT-ntstore-6per-(\d+)$/.exec(row.id);
-  return spread === null ? undefined : {
-    ids: [row.id],
-    medium: "optane-100-6x256",
-    platform: "optanestudy",
-    about: `6 threads that store ${spread[1]} B, each to all modules`,
-    value,
-    ask: (model) => {
-      const query = bandwidth("nt-store", Number(spread[1]), 6, false);
-      return single(query, sideOf(query), model);
+type Rows = ReadonlyMap<string, CalibrationRow>;
+
+/** PerMA-Bench's page propagation: what its readers and its writers reach side by side, added up. */
+function pagesOf(row: CalibrationRow, value: number, byId: Rows): Figure | undefined {
+  const match = /^PB-PAGEPROP-(A-\w+)-page_in-in(\d+)-out(\d+)$/.exec(row.id);
+  if (match === null) return undefined;
+  const [, on = "", read, write] = match, out = byId.get(row.id.replace("page_in", "page_out"));
+  const written = out === undefined ? undefined : valueOf(out);
+  if (out === undefined || written === undefined) return undefined;
+  return {
+    ids: [row.id, out.id],
+    medium: PERMA_MEDIA[on] ?? "",
+    platform: "perma",
+    kind: "mixed",
+    about: `${EACH} readers of ${read} B and ${EACH} writers of ${write} B, together`,
+    value: value + written,
+    ask: (model, { duplex = "1" }) => {
+      const reads = bandwidth("load", Number(read), EACH, true),
+        writes = bandwidth("nt-store", Number(write), EACH, true);
+      return together([reads, writes], model, value / (value + written), Number(duplex));
     },
   };
+}
+
+/** PerMA-Bench's latencies of several threads. */
+function busyOf(row: CalibrationRow, value: number): Figure | undefined {
+  const match = /^PB-LAT-(A-\w+)-rp_(\d+)-(\d+)T-avg$/.exec(row.id);
+  if (match === null || match[3] === "1") return undefined;
+  const [, on = "", bytes, threads] = match;
+  const conditions = {
+    operation: "load",
+    depth: 1,
+    prefetch: true,
+    region: PERMA_REGION,
+    bytes: Number(bytes),
+    threads: Number(threads),
+  } as const;
+  return {
+    ids: [row.id],
+    medium: PERMA_MEDIA[on] ?? "",
+    platform: "perma",
+    kind: "latency",
+    about: `latency of ${bytes} B, ${threads} threads with one access each`,
+    value: value - PERMA_TIMER_NS,
+    ask: (model) => single({ ask: "latency", ...conditions }, { kind: "latency", conditions }, model),
+  };
+}
+
+/** Threads of the Optane study that each use all modules. */
+function spreadOf(row: CalibrationRow, value: number): Figure | undefined {
+  const match = /^OS-CONT-ntstore-6per-(\d+)$/.exec(row.id);
+  return match === null
+    ? undefined
+    : alone(row, "optane-100-6x256", "optanestudy", `6 threads that store ${match[1]} B, each to all modules`, value, [
+      "nt-store",
+      Number(match[1]),
+      6,
+      false,
+    ]);
+}
+
+/** PerMA-Bench's random reads of the 200 series, of sizes and prefetchers that no compared row of it has. */
+function prefetchOf(row: CalibrationRow, value: number): Figure | undefined {
+  const match = /^APART-PB-PF-b-256-pf-(on|off)-(\d+)B-(\d+)T$/.exec(row.id);
+  if (match === null) return undefined;
+  const [, prefetchers, bytes, threads] = match;
+  const about = `${threads} threads that read ${bytes} B, prefetchers ${prefetchers}`;
+  return alone(row, PERMA_MEDIA["B-256"] ?? "", "perma", about, value, [
+    "load",
+    Number(bytes),
+    Number(threads),
+    prefetchers === "on",
+  ]);
+}
+
+/** A bandwidth of one kind of access. */
+function alone(
+  row: CalibrationRow,
+  medium: string,
+  platform: string,
+  about: string,
+  value: number,
+  asked: Parameters<typeof bandwidth>,
+): Figure {
+  const query = bandwidth(...asked), part = sideOf(query);
+  const ask = (model: Model) => single(query, part, model);
+  return { ids: [row.id], medium, platform, kind: part.kind, about, value, ask };
+}
+
+/** Mess's curves of the shares of reads that lie midway between those that are compared: every point with traffic. */
+function midwayOf(row: CalibrationRow, value: number): Figure | undefined {
+  const match = /^APART-MESS-(\w+)-R(\d+)-(?:BW\d+|(MAX))$/.exec(row.id);
+  if (match === null) return undefined;
+  const [, on = "", reads, peak] = match;
+  const traffic = inCondition(row, MESS_TRAFFIC);
+  const conditions = {
+    operation: "load",
+    bytes: 64,
+    threads: 1,
+    readShare: Number(reads) / 100,
+    prefetch: false,
+    ...(peak === undefined ? { load: traffic * 1e9 } : {}),
+  } as const;
+  const kind = peak === undefined ? "latency" : "mixed";
+  const query = { ask: peak === undefined ? "latency-at" as const : "peak" as const, ...conditions };
+  return {
+    ids: [row.id],
+    medium: MESS_MEDIA[on] ?? "",
+    platform: "mess",
+    kind,
+    about: peak === undefined
+      ? `latency beside ${traffic} GB/s of which ${reads} % are reads`
+      : `highest traffic of which ${reads} % are reads`,
+    value,
+    ask: (model) => single(query, { kind, conditions }, model),
+  };
+}
+
+function figureOf(row: CalibrationRow, byId: Rows): Figure | undefined {
+  const value = valueOf(row);
+  if (!isVerified(row) || value === undefined) return undefined;
+  return pagesOf(row, value, byId) ?? busyOf(row, value) ?? spreadOf(row, value) ?? prefetchOf(row, value) ??
+    midwayOf(row, value);
 }
 
 /** Ids of the rows that are compared here. */
@@ -186,8 +273,10 @@ export async function compareKeptApart(rows: readonly CalibrationRow[], residual
     figuresOf(rows).map(async ({ platform, ask, ...figure }) => {
       const options = mediaOptions(await loadMedia(figure.medium), platform);
       const answer = ask((queries) => evaluateMedia(options, queries), options), { model } = answer;
-      const band = bandOf(residuals, figure.medium, answer);
-      return { ...figure, model, error: model / figure.value - 1, band };
+      const band = bandOf(residuals, figure.medium, answer), [part, other] = answer.parts;
+      const operation = other === undefined ? part?.conditions.operation : undefined;
+      const access = operation === undefined ? {} : { access: accessOf({ operation }) };
+      return { ...figure, ...access, model, error: model / figure.value - 1, band };
     }),
   );
 }

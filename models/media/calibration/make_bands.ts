@@ -14,6 +14,7 @@ import {
   type Range,
   type Residuals,
 } from "./bands.ts";
+import type { KeptApart } from "./kept_apart.ts";
 import type { LeftOut } from "./leave_out.ts";
 import type { FigureKind } from "./points.ts";
 import type { Comparison } from "./validate.ts";
@@ -182,6 +183,37 @@ export function residualsOf(
     result[medium] = kinds;
   }
   return result;
+}
+
+/**
+ * The same, no band narrower than the errors of the medium's figures that no fit sees: what a band promised and did not hold is
+ * not promised again. Figures kept apart are judged by the bands before.
+ */
+export function withApart(residuals: Residuals, apart: readonly KeptApart[]): Residuals {
+  const wider = <Known extends { readonly factor: number }>(known: Known, of: readonly KeptApart[]) => {
+    const factor = of.length === 0 ? 0 : factorOf(halfWidth(of.map(({ error }) => Math.abs(Math.log1p(error)))));
+    return factor > known.factor ? { ...known, factor, basis: "apart" as const } : known;
+  };
+  return Object.fromEntries(
+    Object.entries(residuals).map(([medium, kinds]) => [
+      medium,
+      Object.fromEntries(
+        Object.entries(kinds).map(([kind, known]) => {
+          const own = apart.filter((one) =>
+            one.medium === medium && one.kind === kind && one.access !== undefined &&
+            known.accesses.includes(one.access)
+          );
+          const accesses = Object.entries(known.byAccess ?? {}).map(([access, of]) =>
+            [access, wider(of, own.filter((one) => one.access === access))] as const
+          );
+          return [kind, {
+            ...wider(known, own),
+            ...(accesses.length === 0 ? {} : { byAccess: Object.fromEntries(accesses) }),
+          }];
+        }),
+      ),
+    ]),
+  );
 }
 
 /** Each curve, predicted without it, against the band that the medium's other curves give. */

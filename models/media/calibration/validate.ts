@@ -10,7 +10,7 @@ import { accessOf, type Residuals } from "./bands.ts";
 import { type CalibrationRow, loadCalibration } from "./calibration.ts";
 import { families } from "./fit.ts";
 import { type LeftOut, loadLeftOut, modelsDigest } from "./leave_out.ts";
-import { type Coverage, coverageOf, residualsOf } from "./make_bands.ts";
+import { type Coverage, coverageOf, residualsOf, withApart } from "./make_bands.ts";
 import { compareKeptApart, type KeptApart, keptApartIds } from "./kept_apart.ts";
 import { type CalibrationPoint, type FigureKind, notCompared, pointsOf } from "./points.ts";
 import { predict, questionsOf } from "./predict.ts";
@@ -96,8 +96,22 @@ function foretoldKind(kind: FigureKind, access: string, errors: readonly number[
   return { kind, access, ...summary, ...(why === undefined ? {} : { why }) };
 }
 
-/** The residuals with the accesses that each medium's family is validated for. */
-function withValidated(residuals: Residuals, families: readonly FamilyValidation[]): Residuals {
+/** Bars of figures that no fit sees: mean and 90th percentile of the absolute error. */
+export const APART = { mean: 0.15, p90: 0.3 } as const;
+
+/** Whether figures of a medium that no fit sees, of which there are enough, miss their bars for an access. */
+function refuted(apart: readonly KeptApart[], medium: string, kind: string, access: string): boolean {
+  const own = apart.filter((one) => one.medium === medium && one.kind === kind && one.access === access);
+  const errors = own.map(({ error }) => Math.abs(error));
+  return errors.length >= VALIDATED.predicted && (mean(errors) > APART.mean || quantile(errors, 0.9) > APART.p90);
+}
+
+/** The residuals with the accesses that each medium's family is validated for, but those that figures kept apart refute. */
+function withValidated(
+  residuals: Residuals,
+  families: readonly FamilyValidation[],
+  apart: readonly KeptApart[],
+): Residuals {
   return Object.fromEntries(
     Object.entries(residuals).map(([medium, kinds]) => {
       const family = families.find(({ media }) => media.includes(medium));
@@ -107,7 +121,7 @@ function withValidated(residuals: Residuals, families: readonly FamilyValidation
         Object.fromEntries(
           Object.entries(kinds).map(([kind, known]) => {
             const validated = known.accesses.filter((one) =>
-              good.some(({ kind: k, access }) => k === kind && access === one)
+              good.some(({ kind: k, access }) => k === kind && access === one) && !refuted(apart, medium, kind, one)
             );
             return [kind, validated.length === 0 ? known : { ...known, validated }];
           }),
@@ -264,7 +278,8 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
   const without = leftOut ?? await loadLeftOut(), classes = await mediaClasses();
   const byMedium = [...Map.groupBy(comparisons, (c) => c.medium)].sort(([a], [b]) => a < b ? -1 : 1);
   const judged = await familyValidations(points, without);
-  const residuals = withValidated(residualsOf(comparisons, without, classes), judged);
+  const promised = residualsOf(comparisons, without, classes), keptApart = await compareKeptApart(all, promised);
+  const residuals = withValidated(withApart(promised, keptApart), judged, keptApart);
   const o13 = comparisons.filter((c) => /^MESS-(EPEEC4|MN5ACC)-R\d+-BW/.test(c.id) && belowNinety(c, comparisons));
   return {
     comparisons,
@@ -280,7 +295,7 @@ export async function validateModels(rows?: readonly CalibrationRow[], leftOut?:
     order: rankOrder(comparisons),
     o13: summarize("O13", o13),
     o14: summarize("O14", comparisons.filter((c) => c.id.startsWith("OS-"))),
-    keptApart: await compareKeptApart(all, residuals),
+    keptApart,
     notCompared: notCompared(all, keptApartIds(all)),
     rows: all.length,
   };

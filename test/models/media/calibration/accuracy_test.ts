@@ -16,7 +16,7 @@ import { loadCalibration } from "../../../../models/media/calibration/calibratio
 import { compareExchanges } from "../../../../models/validation/exchanges.ts";
 import { deviationOf, type OpenTarget, openTargets, outcomeOf } from "../../../../models/validation/open_targets.ts";
 import { residualsText } from "../../../../models/validation/validate_models.ts";
-import { residualsOf } from "../../../../models/media/calibration/make_bands.ts";
+import { residualsOf, withApart } from "../../../../models/media/calibration/make_bands.ts";
 import { validateModels } from "../../../../models/media/calibration/validate.ts";
 
 const read = (path: string): string => Deno.readTextFileSync(new URL(`../../../../${path}`, import.meta.url));
@@ -39,12 +39,8 @@ Deno.test("media models: every bar is met", () => {
   }
   assert(validation.o13.points >= 15 && validation.o14.points >= 500);
   const verdicts = new Map(targetLines(validation).map(([name, , , met]) => [name, met]));
-  // Eleven bands that all hold say that 74 % of all do, at least: of so few the share says nothing.
-  const few = "figures that no fit sees: 90 % bands cover";
-  assertEquals(verdicts.get(few), "too few to tell");
-  verdicts.delete(few);
   assertEquals([...verdicts.values()], [...verdicts].map(() => "met"));
-  assertEquals(verdicts.size, 8);
+  assertEquals(verdicts.size, 9);
 });
 
 Deno.test("figures that no fit sees are in the published order, and a reversed pair is counted as wrong", () => {
@@ -54,6 +50,7 @@ Deno.test("figures that no fit sees are in the published order, and a reversed p
   const figure = (value: number, model: number, medium = "m") => ({
     ids: [],
     medium,
+    kind: "read" as const,
     about: "a",
     value,
     model,
@@ -81,14 +78,15 @@ Deno.test("half of the published relative figures set no parameter, and their ba
   for (const { band: [low, high], figure } of banded) assert(low < high, figure);
   // The range of simulations is what all effects give; of one that is judged it is made without its figure of the paper.
   assert(Math.abs(effects.engine / ENGINE_RANGE - 1) < 0.002, `${effects.engine}`);
-  // What no latency was compared for, accesses under way beside others, has no band; all else has, and is in it.
-  const bands = validation.keptApart.map(({ about, band, value }) => ({ about, band, value }));
-  assertEquals(bands.filter(({ band }) => !band.calibrated).map(({ about }) => about.slice(0, 7)), [
-    "latency",
-    "latency",
-  ]);
-  const missed = bands.filter(({ band, value }) => band.calibrated && (value < band.low || value > band.high));
-  assertEquals(missed, []);
+  // Of figures that no fit sees enough have a band, and as many are in it as should be.
+  const bands = validation.keptApart.flatMap(({ band, value }) =>
+    band.calibrated ? [band.low <= value && value <= band.high] : []
+  );
+  const held = bands.filter((inside) => inside).length;
+  assert(
+    bands.length >= 80 && held / bands.length >= 0.85 && held / bands.length <= 0.95,
+    `${held} of ${bands.length}`,
+  );
   const { coverage } = validation, kinds = Object.values(coverage.kinds);
   assertEquals(kinds.reduce((sum, { points }) => sum + points, 0), coverage.points);
   assertEquals(kinds.reduce((sum, { covered }) => sum + covered, 0), coverage.covered);
@@ -123,13 +121,45 @@ Deno.test("media models: every verified row is compared or says why not", () => 
 Deno.test("figures kept apart are predictions: no fit sees their rows, and they meet 15 % on average and 30 % in nine of ten", () => {
   const { keptApart, comparisons } = validation;
   const fitted = new Set(comparisons.map(({ id }) => id));
-  assert(keptApart.length >= 13 && keptApart.every(({ ids }) => ids.every((id) => !fitted.has(id))));
+  assert(keptApart.length >= 90 && keptApart.every(({ ids }) => ids.every((id) => !fitted.has(id))));
   const mixed = (of: RegExp) => keptApart.filter(({ medium, about }) => of.test(medium) && about.includes("writers"));
   assertEquals([mixed(/^ddr4/).length, mixed(/^optane/).length], [3, 5]);
   const errors = keptApart.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
   assert(errors.reduce((sum, error) => sum + error, 0) / errors.length <= 0.15);
   assert((errors[Math.ceil(0.9 * errors.length) - 1] ?? Infinity) <= 0.3);
   for (const { about, error } of mixed(/^(ddr4|optane)/)) assert(Math.abs(error) < 0.15, `${about}: ${error}`);
+});
+
+Deno.test("what figures that no fit sees refute is neither promised by a band nor called validated", () => {
+  const before = residualsOf(validation.comparisons, validation.leftOut, new Map());
+  const one = (access: string | undefined, error: number) => ({
+    ids: [],
+    medium: "optane-100-6x256",
+    kind: "write" as const,
+    ...(access === undefined ? {} : { access }),
+    about: "",
+    value: 1,
+    model: 1 + error,
+    error,
+    band: { calibrated: false, outside: "" } as const,
+  });
+  const writes = (apart: ReturnType<typeof one>[]) => withApart(before, apart)["optane-100-6x256"]?.write;
+  const known = before["optane-100-6x256"]?.write;
+  // Nearer than the band was: nothing changes. Further off: as wide as that, the access's own band, too, no other's.
+  assertEquals(writes([one("nt-store", 0.1)]), known);
+  const wider = writes([one("nt-store", 1)]);
+  assertEquals([wider?.factor, wider?.basis], [2, "apart"]);
+  assertEquals(wider?.byAccess?.["nt-store"]?.factor, 2);
+  assertEquals(wider?.byAccess?.["cached-store"], known?.byAccess?.["cached-store"]);
+  // What is made of several accesses tells of none, and an access that was not compared has no band to widen.
+  assertEquals(writes([one(undefined, 1), one("load", 1)]), known);
+  // The 200 series' random reads, fitted to 64 B alone, are such a case; its writes are not.
+  const { read, write } = validation.residuals["optane-200-8x256"] ?? {};
+  assertEquals([read?.basis, read?.validated, write?.validated], ["apart", undefined, ["nt-store, fenced"]]);
+  const own = validation.keptApart.filter(({ medium }) => medium === "optane-200-8x256");
+  assert(
+    own.length >= 10 && own.every(({ error }) => Math.abs(Math.log1p(error)) <= Math.log(read?.factor ?? 1) + 1e-3),
+  );
 });
 
 Deno.test("a line that a thread loads and stores to is one line of cached stores, which the source counts twice", () => {
