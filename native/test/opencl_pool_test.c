@@ -51,11 +51,17 @@ static world open_world(const char *storage, uint64_t share, uint32_t steps, uin
 
 static void close_world(world *w) { CHECK(ts_store_close(w->device) == TS_OK && ts_store_close(w->dram) == TS_OK); }
 
-static void bounds_hold(const world *w) {
+/* At any moment. */
+static void bounds_hold_now(const world *w) {
   const uint64_t device = fact(w->device, "pool_bytes") + fact(w->device, "staging_bytes"), host = fact(w->device, "host_bytes");
   CHECK_MSG(device <= w->share && host <= w->host, "%llu bytes of %llu on the device, %llu of %llu of the host", (unsigned long long)device,
             (unsigned long long)w->share, (unsigned long long)host, (unsigned long long)w->host);
-  CHECK(limits_hold(w->device) && charges_agree(w->device));
+  CHECK(limits_hold(w->device));
+}
+
+static void bounds_hold(const world *w) {
+  bounds_hold_now(w);
+  CHECK(charges_agree(w->device));
 }
 
 /* What both stores have; the device's may refuse one call, which is then made again. */
@@ -178,6 +184,56 @@ static void refused(const char *storage, uint32_t steps, uint64_t host) {
   CHECK_MSG(most > 20 && most < MOST_CALLS, "%s: %llu calls were refused", storage, (unsigned long long)most);
 }
 
+#define TRAINERS 3u
+typedef struct trainer {
+  const world *w;
+  uint32_t number;
+  _Atomic bool *done;
+} trainer;
+
+/* Rows of its own, so that their order is that of one thread. */
+static void *train_some(void *context) {
+  const trainer *t = context;
+  int64_t keys[BATCH];
+  float rows[BATCH * DIM];
+  for (uint32_t step = 0; step < 40; step++) {
+    for (uint32_t i = 0; i < BATCH; i++) keys[i] = (int64_t)(ts_mix64(step * BATCH + i) % (100 + 60u * step)) * TRAINERS + t->number;
+    ts_store *const stores[] = {t->w->device, t->w->dram};
+    for (uint32_t s = 0; s < 2; s++) {
+      const uint32_t table = s == 0 ? t->w->on_device : t->w->in_dram;
+      CHECK(ts_table_lookup(stores[s], table, keys, BATCH, rows, NULL, 0) == TS_OK);
+      CHECK(ts_table_update(stores[s], table, keys, BATCH, gradients, NULL, 0) == TS_OK);
+    }
+  }
+  atomic_store(t->done, true);
+  return NULL;
+}
+
+/* Parts come and become one while other threads look rows up, make and step them. */
+static void the_pool_changes_beside_other_threads(void) {
+  for (uint32_t round = 0; round < 3; round++) {
+    world w = open_world("HBM_DRAM", 1u << 20, 8 << round, round == 1 ? 1u << 20 : 0);
+    _Atomic bool done[TRAINERS] = {false};
+    trainer trainers[TRAINERS];
+    pthread_t threads[TRAINERS];
+    for (uint32_t i = 0; i < TRAINERS; i++) {
+      trainers[i] = (trainer){&w, i, &done[i]};
+      CHECK(pthread_create(&threads[i], NULL, train_some, &trainers[i]) == 0);
+    }
+    for (int64_t step = 0; !done[0] || !done[1] || !done[2]; step++) {
+      CHECK(ts_store_set_step(w.device, step, ERR) == TS_OK && ts_store_set_step(w.dram, step, ERR) == TS_OK);
+      bounds_hold_now(&w);
+      usleep(500);
+    }
+    for (uint32_t i = 0; i < TRAINERS; i++) pthread_join(threads[i], NULL);
+    for (int64_t step = 1000000; step < 1000100; step++) CHECK(ts_store_set_step(w.device, step, ERR) == TS_OK); /* of a fast machine */
+    CHECK(!says(w.device, "pool_plan=to-come"));
+    same(&w, "several threads");
+    bounds_hold(&w);
+    close_world(&w);
+  }
+}
+
 /* A program that tells no step keeps its parts; one that repeats a step tells none. */
 static void steps_are_those_that_are_told(void) {
   world w = open_world("HBM_DRAM", 4u << 20, 2, 0);
@@ -239,6 +295,7 @@ int main(void) {
       the_pool_goes_on_in_the_host("HBM_DRAM", 256u << 10);
       the_pool_goes_on_in_the_host("HBM", 1u << 20);
       steps_are_those_that_are_told();
+      the_pool_changes_beside_other_threads();
       refused("HBM_DRAM", 3, 0);
       refused("HBM_DRAM", 3, 1u << 20);
       weights_go_where_they_are_wanted("fp32", 16, 0);
