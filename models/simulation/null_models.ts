@@ -36,9 +36,11 @@ export function smallCache(simulation: ResolvedSimulation): ResolvedSimulation {
   );
 }
 
-/** Every row as popular as every other of its table. */
+/** Every row as popular as every other of its table; what is so already stays as it is written, whatever its shift. */
 function uniformKeys(simulation: ResolvedSimulation): ResolvedSimulation {
-  const tables = simulation.workload.tables.map((table): ResolvedTable => ({ ...table, law: { s: 0, q: 0 } }));
+  const tables = simulation.workload.tables.map((table): ResolvedTable =>
+    "s" in table.law && table.law.s === 0 ? table : { ...table, law: { s: 0, q: 0 } }
+  );
   return { ...simulation, workload: { ...simulation.workload, tables } };
 }
 

@@ -215,6 +215,14 @@ export type NullName = "dram" | "small-cache" | "uniform-keys" | "free-software"
 /** Every {@linkcode NullName}. */
 export const NULL_NAMES: readonly NullName[] = ["dram", "small-cache", "uniform-keys", "free-software"];
 
+/** What a null model takes away, in words. */
+export const NULL_WORDS: Readonly<Record<NullName, string>> = {
+  "dram": "all DRAM",
+  "small-cache": "a hundredth of the cache",
+  "uniform-keys": "uniform keys",
+  "free-software": "software that costs nothing",
+};
+
 /** What a case that a published figure speaks of comes to under a null model that changes something of it. */
 export interface NullRecord extends Pick<SimulatedRecord, "case" | "samplesPerSecond" | "misses"> {
   /** Tells it from the other lines of the file. */

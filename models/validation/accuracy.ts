@@ -5,6 +5,7 @@
  */
 
 import { type ComparedExchanges, EXCHANGE_TOLERANCE } from "./exchanges.ts";
+import { nullsText } from "./gpu_memory.ts";
 import { type BandedFigure, deviationOf, type OpenTarget, outcomeOf, type RelativeFigures } from "./open_targets.ts";
 import { coverageOf } from "../simulation/deviations.ts";
 import { mean, quantile, shareInterval } from "../../base/statistics.ts";
@@ -480,6 +481,10 @@ was set by this figure, which then tests nothing. The laws of O1 and O10 were fi
 definition. Of O10's figures the five that are furthest off are shown.
 
 ${openTargetFigures(open)}
+
+### A GPU's memory
+
+${nullsText(open.filter(({ name }) => name === "O15" || name === "O16"))}
 
 ${exchanges === undefined ? "" : exchangesText(exchanges)}## The twenty largest errors
 

@@ -7,7 +7,7 @@
 
 import { orderOf, type PublishedDeviation, publishedDeviations, relativeOf } from "../simulation/deviations.ts";
 import { loadSimulation } from "../simulation/load.ts";
-import type { SimulationResult } from "../simulation/record.ts";
+import type { NullName, SimulationResult } from "../simulation/record.ts";
 import { runSimulation } from "../simulation/run.ts";
 import { engineRangeOf } from "../simulation/uncertainty.ts";
 import { META_2021, META_BATCH, META_TABLES } from "../workloads/meta_2021.ts";
@@ -25,6 +25,8 @@ interface TargetFigure {
   readonly found: number;
   /** The parameter that was set by this figure: it tests nothing. */
   readonly calibrates?: string;
+  /** Whether each null model that concerns the figure meets it, too; absent where none was run, or it set a parameter. */
+  readonly nulls?: Readonly<Partial<Record<NullName, boolean>>>;
 }
 
 /** A target and its figures. */
@@ -186,12 +188,15 @@ function simulatedTarget(
     about,
     tolerance,
     unit: "share",
-    figures: own.map(([{ configuration }, { figure, of, published, simulated, calibrates }]) => ({
+    figures: own.map(([{ configuration }, { figure, of, published, simulated, calibrates, nulls }]) => ({
       figure: `${figure}, ${configuration}`,
       // An extra time is compared as the whole time, of the baseline's.
       published: published + (of === "extra-time" ? 1 : 0),
       found: simulated + (of === "extra-time" ? 1 : 0),
       ...(calibrates === undefined ? {} : { calibrates }),
+      ...(calibrates !== undefined || nulls === undefined
+        ? {}
+        : { nulls: Object.fromEntries(nulls.map(({ model, within }) => [model, within])) }),
     })),
     ...(order === undefined || !ordered ? {} : { order }),
   };

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { ExplanationRecord, SimulatedRecord } from "../../models/simulation/record.ts";
+import { type ExplanationRecord, NULL_WORDS, type SimulatedRecord } from "../../models/simulation/record.ts";
 import { decimalBytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { changeText } from "../text/format.ts";
 import { QUESTION_COLUMNS, questionRows } from "../text/questions.ts";
-import { bottleneck, type Deviation, NULL_WORDS, type StudyCase, type StudySummary } from "./summary.ts";
+import { bottleneck, type Deviation, type StudyCase, type StudySummary } from "./summary.ts";
 
 /** A table: titles, rows of text. The first column, and those named, are words. */
 export interface TextTable {

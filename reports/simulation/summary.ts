@@ -15,6 +15,7 @@ import {
 import {
   type ExplanationRecord,
   NULL_NAMES,
+  NULL_WORDS,
   type NullName,
   type SimulatedRecord,
   type SimulationResult,
@@ -27,14 +28,6 @@ import { DOLLARS } from "../../models/costs/currency.ts";
 import { listText } from "../text/format.ts";
 import { answersOf } from "./answer.ts";
 import { missText, targetSentence } from "./target_words.ts";
-
-/** What a null model takes away, in words. */
-export const NULL_WORDS: Readonly<Record<NullName, string>> = {
-  "dram": "all DRAM",
-  "small-cache": "a hundredth of the cache",
-  "uniform-keys": "uniform keys",
-  "free-software": "software that costs nothing",
-};
 
 /** A published figure and what the simulation says. */
 export interface Deviation extends PublishedDeviation {

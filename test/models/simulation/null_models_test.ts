@@ -84,6 +84,33 @@ Deno.test("null models replace what they are called by, and run for cases of pub
   assertEquals(uniform?.simulation.workload.tables.map(({ law }) => law), [{ s: 0, q: 0 }]);
 });
 
+Deno.test("uniform keys take nothing away where keys are uniform, however their law is written", async () => {
+  const written = withPublished([figure("time", 1)]), [table] = written.workload.tables;
+  assert(table !== undefined);
+  for (const law of [{ s: 0 }, { s: 0, q: 3 }]) {
+    const simulation = await resolveSimulation(
+      { ...written, workload: { ...written.workload, tables: [{ ...table, law }] } },
+      ".",
+    );
+    const models = nullCases(simulation, await simulatedCases(simulation)).map(({ model }): string => model);
+    assertEquals(models, ["dram", "small-cache"], JSON.stringify(law));
+  }
+});
+
+Deno.test("paper-hierarchicalkv: finds of uniform keys are reproduced, for all DRAM misses each of them", async () => {
+  const found = publishedDeviations(
+    await runSimulation(
+      await loadSimulation(new URL("../../../scenarios/paper-hierarchicalkv.jsonc", import.meta.url)),
+    ),
+  ).map(([, one]) => one).filter(({ calibrates }) => calibrates === undefined);
+  assertEquals(found.map(isReproduced), [true, true, true]);
+  assertEquals(found.map(({ nulls }) => nulls?.map(({ model, within }) => [model, within])), [
+    [["dram", false]],
+    [["dram", false]],
+    [["dram", false]],
+  ]);
+});
+
 Deno.test("paper-openembedding: what DRAM or a hundredth of the cache meets, too, is not called reproduced", async () => {
   const result = await runSimulation(await loadSimulation(PAPER));
   const { deviations, accuracy, sentences } = summariseSimulation(result);
