@@ -70,6 +70,13 @@ export {
   type ZipfLaw,
 } from "./ffi/curve.ts";
 export {
+  CACHE_POLICIES,
+  type CachePolicy,
+  type CacheSize,
+  cacheSize,
+  type CacheSizeOptions,
+} from "./models/workloads/cache_size.ts";
+export {
   type AdamOptions,
   type AdmissionOptions,
   type Availability,

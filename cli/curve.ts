@@ -89,7 +89,7 @@ export function addCurve(program: Command, { terminal }: Context): void {
 }
 
 /** The keys of a trace, or the law of a profile's table: a profile's name, or a file that ends with .json. */
-async function keysOrLaw(
+export async function keysOrLaw(
   word: string,
   table: string | undefined,
   how: TraceOptions,

@@ -25,6 +25,7 @@ import {
   VouchError,
 } from "../mod.ts";
 import { addAsk } from "./ask.ts";
+import { addCache } from "./cache.ts";
 import { addCalibrate } from "./calibrate.ts";
 import { addCheckpoint } from "./checkpoint.ts";
 import { addClaim } from "./claim.ts";
@@ -111,6 +112,7 @@ function program(context: Context): Command {
     addPlan,
     addSize,
     addCurve,
+    addCache,
     addInspect,
     addProfile,
     addCalibrate,

@@ -34,6 +34,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "provision",
         "schema",
         "curve",
+        "cache",
         "inspect",
         "plan",
         "size",

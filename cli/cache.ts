@@ -1,0 +1,113 @@
+// @ts-types="@commander-js/extra-typings"
+import type { Command } from "commander";
+import { CACHE_POLICIES, type CachePolicy, cacheSize, formatBytes, missRatioCurve } from "../mod.ts";
+import { keysOrLaw } from "./curve.ts";
+import { UsageError } from "./exit_codes.ts";
+import type { Context } from "./main.ts";
+import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
+import { tableText } from "./ui/table.ts";
+
+function positive(name: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== "" && value > 0 && Number.isFinite(value)) return value;
+    throw new UsageError(`Cannot use --${name} ${text}: give a positive number`);
+  };
+}
+
+/** A share, written as one or in per cent. */
+function share(text: string): number {
+  const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
+  if (text.trim() !== "" && value > 0 && value < 1) return value;
+  throw new UsageError(`Cannot use --hit ${text}: give a share of hits such as 90% or 0.9`);
+}
+
+function policies(text: string): readonly CachePolicy[] {
+  if (text === "all") return CACHE_POLICIES;
+  return text.split(",").map((word) => {
+    const found = CACHE_POLICIES.find((one) => one === word);
+    if (found !== undefined) return found;
+    throw new UsageError(`Cannot use the policy "${word}": expected all, or some of ${CACHE_POLICIES.join(", ")}`);
+  });
+}
+
+const HELP = `
+A row is found in a cache that was filled before only if it came before: no cache answers first lookups of a trace. Of a law the
+steady state counts, where all have come.
+
+Examples:
+  tierbench cache trace.csv --hit 90% --row-bytes 640
+  tierbench cache criteo-kaggle --table C3 --hit 95% --policy all --batch 53248
+  tierbench cache --rows 1e9 --s 1.05 --hit 0.8`;
+
+/** `tierbench cache`: the smallest cache that hits often enough. */
+export function addCache(program: Command, { terminal }: Context): void {
+  program.command("cache")
+    .description("the smallest cache that hits often enough, under each policy, and what one GiB more would give")
+    .argument("[trace or profile]", "a trace, as tierbench inspect tells its forms; or a profile: its name or .json")
+    .requiredOption("--hit <share>", "of the lookups, such as 90%", share)
+    .option("--table <name>", "of a profile with several tables; default: the first")
+    .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12", positive("rows"))
+    .option("--s <skew>", "its skew", Number, 1.05)
+    .option("--q <shift>", "what flattens its head", Number, 0)
+    .option("--policy <names>", `all, or some of ${CACHE_POLICIES.join(",")}`, policies, ["lru"])
+    .option("--batch <n>", "lookups that come together and count each row once", positive("batch"), 1)
+    .option("--row-bytes <n>", "bytes of a row in the cache", positive("row-bytes"), 256)
+    .option("--columns <roles>", COLUMNS_HELP)
+    .option("--separator <text>", SEPARATOR_HELP)
+    .option("--format <name>", FORMAT_HELP)
+    .option("--json", "for machines: a size for each policy")
+    .addHelpText("after", HELP)
+    .action(async (word, { hit, table, rows, s, q, policy: asked, batch, rowBytes, json, ...how }) => {
+      if ((word === undefined) === (rows === undefined)) {
+        throw new UsageError("Cannot size a cache: give either a trace, a profile or --rows");
+      }
+      const of = word === undefined
+        ? { law: { rows: rows ?? 1, s, q } }
+        : await keysOrLaw(word, table, traceOptions(how));
+      const found = asked.map((policy) => {
+        const size = cacheSize({ ...of, hits: hit, batch, policy });
+        const more = size.rows === undefined ? undefined : missRatioCurve({
+          ...of,
+          batch,
+          policy,
+          method: size.method,
+          sizes: [size.rows + Math.floor(2 ** 30 / rowBytes)],
+        }).missRatios[0];
+        return {
+          ...size,
+          bytes: size.rows === undefined ? null : size.rows * rowBytes,
+          hitsOfOneGiBMore: more === undefined ? null : 1 - more,
+        };
+      });
+      const distinct = found[0]?.distinct ?? 0, rule = hit * distinct * rowBytes;
+      if (json) return terminal.out(`${JSON.stringify({ hit, batch, rowBytes, rule, sizes: found }, undefined, 2)}\n`);
+      const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
+      terminal.out(
+        `hits     ${percent(hit)} of lookups; ${distinct.toPrecision(4)} distinct rows of ${rowBytes} bytes, ${
+          formatBytes(distinct * rowBytes)
+        }\n\n`,
+      );
+      terminal.out(tableText([
+        ["policy", "how", "rows", "of all", "bytes", "hits there", "with one GiB more"],
+        ...found.map(({ policy, method, rows: held, hits, bytes, hitsOfOneGiBMore: more }) =>
+          held === undefined ? [policy, method, "none", "", "", `${percent(hits)} at most`, ""] : [
+            policy,
+            method,
+            String(held),
+            percent(held / distinct),
+            formatBytes(bytes ?? 0),
+            percent(hits),
+            percent(more ?? NaN),
+          ]
+        ),
+      ]));
+      const best = found.flatMap(({ bytes }) => bytes ?? []).sort((a, b) => a - b)[0];
+      if (best === undefined) return;
+      terminal.out(
+        `\nrule     rows × hit ratio would ask for ${formatBytes(rule)}, ${
+          (rule / best).toPrecision(3)
+        } times as much\n`,
+      );
+    });
+}
