@@ -92,6 +92,12 @@ static int32_t is_full(ts_bring_chunk *c, ts_err err) {
                    "is full with %llu of %llu bytes used; raise its size",
                    table->name, t, store->tiers[t].type, (unsigned long long)c->shard->rows[t].dram_wanted, store->dram,
                    (unsigned long long)atomic_load(&first->used), (unsigned long long)first->limit);
+  if (t == 0 && ts_is_on_device(store) && store->tiers[0].tier.ops->device->refused((ts_tier *)(uintptr_t)&store->tiers[0].tier))
+    return ts_fail(err, TS_EFULL,
+                   "Cannot add a row to table \"%s\": the device gives no more memory, with %llu of %llu bytes of tier 0 (%s) used, "
+                   "and nothing can be moved; free some, or set hbm_host_bytes",
+                   table->name, (unsigned long long)atomic_load(&store->tiers[0].budget.used),
+                   (unsigned long long)store->tiers[0].budget.limit, store->tiers[0].type);
   return ts_fail(err, TS_EFULL,
                  "Cannot add a row to table \"%s\": tier %u (%s) is full with %llu of %llu bytes used and nothing can be "
                  "moved; raise its size",

@@ -6,6 +6,7 @@
 #define DIM 16u
 #define STRIDE 128u /* bytes of a row: weights and accumulators */
 #define BATCH 512u
+#define LONGEST_WAIT 1024u /* blocks until a device that refused is asked again */
 #define MOST_CALLS 300u /* that a refusal is tried at */
 static float here[BATCH * DIM], there[BATCH * DIM], gradients[BATCH * DIM];
 static bool any; /* call was refused */
@@ -244,6 +245,28 @@ static void steps_are_those_that_are_told(void) {
   close_world(&w);
 }
 
+/* A device that has no more memory: rows go on in the host's, or below, or there is one error that says so. */
+static void a_device_may_have_no_more(void) {
+  for (uint32_t way = 0; way < 3; way++) {
+    static int64_t keys[BATCH];
+    world w = open_world(way == 1 ? "HBM_DRAM" : "HBM", 2u << 20, 1000, way == 0 ? 2u << 20 : 0);
+    const uint64_t before = fact(w.device, "pool_bytes");
+    int32_t status = TS_OK;
+    text[0] = '\0';
+    is_full = true;
+    for (int64_t first = 0; first < 20 && status == TS_OK; first++) {
+      for (uint32_t i = 0; i < BATCH; i++) keys[i] = first * BATCH + i;
+      status = ts_table_lookup(w.device, w.on_device, keys, BATCH, here, ERR);
+    }
+    CHECK_MSG(way == 2 ? status == TS_EFULL && strstr(text, "the device gives no more memory") != NULL : status == TS_OK, "way %u: %d \"%s\"", way, status, text);
+    CHECK(fact(w.device, "pool_bytes") == before && (fact(w.device, "host_bytes") > 0) == (way == 0));
+    is_full = false;
+    for (uint32_t i = 0; i < LONGEST_WAIT && status != TS_OK; i++) status = ts_table_lookup(w.device, w.on_device, keys, BATCH, here, ERR);
+    CHECK_MSG(status == TS_OK, "way %u, with memory again: %d \"%s\"", way, status, text);
+    close_world(&w);
+  }
+}
+
 static void what_is_not_for_it_is_refused(void) {
   static const char *const wrong[][3] = {{"hbm_host_bytes", "100", "it must be 0, or at least 65536"}, {"hbm_pool_steps", "x", "hbm_pool_steps"}};
   for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -295,6 +318,7 @@ int main(void) {
       the_pool_goes_on_in_the_host("HBM_DRAM", 256u << 10);
       the_pool_goes_on_in_the_host("HBM", 1u << 20);
       steps_are_those_that_are_told();
+      a_device_may_have_no_more();
       the_pool_changes_beside_other_threads();
       refused("HBM_DRAM", 3, 0);
       refused("HBM_DRAM", 3, 1u << 20);

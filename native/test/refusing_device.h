@@ -34,7 +34,12 @@ MAKE(cl_program, CreateProgramWithSource, (cl_context c, cl_uint n, const char *
 GIVE(BuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void (*f)(cl_program, void *), void *u), (p, n, d, o, f, u))
 MAKE(cl_kernel, CreateKernel, (cl_program p, const char *name, cl_int *code), (p, name, code))
 GIVE(SetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v))
-MAKE(cl_mem, CreateBuffer, (cl_context c, cl_bitfield f, size_t n, void *h, cl_int *code), (c, f, n, h, code))
+static _Atomic bool is_full; /* it has no more memory of its own */
+static cl_mem my_CreateBuffer(cl_context c, cl_bitfield f, size_t n, void *h, cl_int *code) {
+  if (!refuses() && !(is_full && (f & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR)) == 0)) return real.CreateBuffer(c, f, n, h, code);
+  *code = REFUSED;
+  return NULL;
+}
 GIVE(EnqueueFillBuffer, (cl_command_queue q, cl_mem b, const void *p, size_t pn, size_t at, size_t n, cl_uint w, const cl_event *l, cl_event *e), (q, b, p, pn, at, n, w, l, e))
 GIVE(EnqueueCopyBuffer, (cl_command_queue q, cl_mem a, cl_mem b, size_t from, size_t to, size_t n, cl_uint w, const cl_event *l, cl_event *e), (q, a, b, from, to, n, w, l, e))
 MAKE(void *, EnqueueMapBuffer, (cl_command_queue q, cl_mem b, cl_uint wait, cl_bitfield f, size_t at, size_t n, cl_uint w, const cl_event *l, cl_event *e, cl_int *code), (q, b, wait, f, at, n, w, l, e, code))

@@ -66,6 +66,8 @@ typedef struct ts_tier_device_ops {
                   void *const *rows, const float *const *gradients, const int64_t *keys, uint32_t *stepped, ts_err err);
   /* A step of training begins (ts_store_set_step). */
   void (*stepped)(ts_tier *tier, int64_t step);
+  /* Whether the device refused memory when a block was last asked for, of a tier that has not all it may have. */
+  bool (*refused)(ts_tier *tier);
   void (*count)(ts_tier *tier, ts_link_counts *out);
 } ts_tier_device_ops;
 

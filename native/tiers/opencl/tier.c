@@ -249,6 +249,14 @@ static int32_t opencl_copy(ts_tier *tier, void *to, const void *from, uint32_t b
   return code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "move a row on", err);
 }
 
+static bool opencl_refused(ts_tier *tier) {
+  ts_opencl *d = tier->state;
+  pthread_mutex_lock(&d->lock);
+  const bool refused = d->longest > 0;
+  pthread_mutex_unlock(&d->lock);
+  return refused;
+}
+
 static void opencl_count(ts_tier *tier, ts_link_counts *out) {
   ts_opencl *d = tier->state;
   pthread_mutex_lock(&d->lock);
@@ -263,6 +271,7 @@ static const ts_tier_device_ops device = {.read = opencl_read,
                                           .try_steps = ts_opencl_try,
                                           .step = ts_opencl_step,
                                           .stepped = ts_opencl_stepped,
+                                          .refused = opencl_refused,
                                           .count = opencl_count};
 
 const ts_tier_ops ts_hbm_opencl_tier = {.type = "HBM_OPENCL",
