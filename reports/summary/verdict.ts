@@ -11,6 +11,7 @@ import type { CaseSummary, NoiseFloor, Summary, Verdict } from "./summary_types.
 import { ABLATION_FIELD } from "../../scenarios/ablation.ts";
 import { ablationCautions, ablationSentences } from "./ablation_words.ts";
 import { heldBackText } from "./held_back.ts";
+import { type ModelError, modelError, savingWithin, speedWithin } from "./model_error.ts";
 import { fastModeText, targetText } from "./quality_words.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
@@ -87,12 +88,36 @@ function ledByPoint(sentences: readonly string[], { name, configuration, ...one 
     );
 }
 
+/** An interval, and what the error of the emulation makes of it: `95 %: 11 to 15; with the error of its media model 9 to 21`. */
+function withError(
+  interval: string,
+  within: (error: ModelError) => string,
+  error: ReturnType<typeof modelError>,
+): string {
+  if (error === undefined) return interval;
+  if (error === "unknown") return `${interval}; the error of the emulation is not known`;
+  return `${interval}; with the error of its media model ${within(error).replace(/^95 %: /, "")}`;
+}
+
+/** That a difference is none any more where the error of the emulation is added to the ratio. */
+function undone(within: (error: ModelError) => Estimate, error: ReturnType<typeof modelError>): string {
+  if (error === undefined || error === "unknown") return "";
+  const { low, high } = within(error);
+  return low !== undefined && high !== undefined && low <= 1 && high >= 1
+    ? ", which the error of the model could undo,"
+    : "";
+}
+
 /** Speed of a case against its baseline: `is 13 % slower than dram (95 %: 11 to 15)`. */
-function speedText(one: CaseSummary, baseline: string): string {
+function speedText(one: CaseSummary, baseline: string, error: ReturnType<typeof modelError>): string {
   const ratio = one.relative;
   if (ratio === undefined) return `is not compared with ${baseline}`;
-  const { amount, interval } = changeWords(mapEstimate(ratio, (v) => v - 1), "faster", "slower");
-  if (difference(ratio) !== "none") return `is ${amount} than ${baseline} (${interval})`;
+  const change = (of: Estimate) => changeWords(mapEstimate(of, (v) => v - 1), "faster", "slower");
+  const { amount, interval: noise } = change(ratio);
+  const interval = withError(noise, (by) => change(speedWithin(ratio, by)).interval, error);
+  if (difference(ratio) !== "none") {
+    return `is ${amount} than ${baseline} (${interval})${undone((by) => speedWithin(ratio, by), error)}`;
+  }
   const held = heldBackText(ratio);
   if (held !== undefined) return `is ${amount} than ${baseline} (${interval}), ${held}: no difference is claimed,`;
   return near(ratio)
@@ -101,13 +126,16 @@ function speedText(one: CaseSummary, baseline: string): string {
 }
 
 /** Cost of a case against its baseline: `38 % cheaper per sample (95 %: 32 to 43)`. */
-function costText(saved: Estimate): string {
-  const { amount, interval } = changeWords(saved, "cheaper", "dearer");
+function costText(saved: Estimate, error?: ReturnType<typeof modelError>): string {
+  const { amount, interval: noise } = changeWords(saved, "cheaper", "dearer");
+  // That nothing is known is said once, of the speed.
+  const known = error === "unknown" ? undefined : error;
+  const interval = withError(noise, (by) => changeWords(savingWithin(saved, by), "cheaper", "dearer").interval, known);
   const held = heldBackText(costRatio(saved));
   if (held !== undefined) return `${amount} per sample (${interval}), ${held}: no difference is claimed`;
   return costDifference(saved) === "none"
     ? `neither clearly cheaper nor clearly dearer per sample (${interval})`
-    : `${amount} per sample (${interval})`;
+    : `${amount} per sample (${interval})${undone((by) => costRatio(savingWithin(saved, by)), error)}`;
 }
 
 /** Whether an interval that holds 1 stays so near to it that "as fast as" is fair: within a tenth. */
@@ -186,7 +214,8 @@ function caseSentence(
   facts: Facts,
   first: boolean,
 ): string {
-  const speed = speedText(one, first ? kinded(baseline) : baseline.name);
+  const error = one.relative?.low === undefined ? undefined : modelError(one, baseline, facts.models);
+  const speed = speedText(one, first ? kinded(baseline) : baseline.name, error);
   const cost = one.cost;
   if (cost?.saved === undefined) {
     const why = one.costMissing === undefined ? "" : ` (not priced: ${lowerFirst(one.costMissing)})`;
@@ -194,9 +223,11 @@ function caseSentence(
   }
   const ratio = one.relative as Estimate;
   const slower = ratio.value < 1 && difference(ratio) !== "none";
-  const price = costText(cost.saved);
+  const price = costText(cost.saved, error);
   const link = slower && costDifference(cost.saved) !== "none" && cost.saved.value > 0 ? "but" : "and";
-  return `${kinded(one)} ${speed} ${link} ${price}${first ? billText(facts) + pricesText(facts) : ""}`;
+  return `${kinded(one)} ${speed} ${link} ${price}${
+    first ? `; ${amountText(cost, facts)}${billText(facts)}${pricesText(facts)}` : ""
+  }`;
 }
 
 /** Which other cases cost the same as far as was seen. */
@@ -204,6 +235,11 @@ function tieSentence(best: CaseSummary, cases: readonly CaseSummary[], facts: Fa
   const tied = tiedInCost(best, cases, facts.scenarioDigest);
   if (tied.length === 0) return undefined;
   return `${listText(tied)} cannot be told apart from ${best.name} by cost`;
+}
+
+/** `0.0882 $ a million samples`. */
+function amountText({ perMillion }: NonNullable<CaseSummary["cost"]>, { pricing }: Facts): string {
+  return `${significant(perMillion.value)} ${pricing?.sign ?? "$"} a million samples`;
 }
 
 /** What the costs are of. */
@@ -328,8 +364,11 @@ function cautions(facts: Facts): string[] {
   );
   if (slowed.length > 0) {
     said.push(
-      `${listText(slowed)}: emulated. Real code ran on a faster medium, slowed to a media model; the interval holds ` +
-        "the noise of the runs, not the error of the model",
+      `${
+        listText(slowed)
+      }: emulated. Real code ran on a faster medium, slowed to a media model. An interval of 95 % holds the ` +
+        "noise of the runs; the error of the model beside it is what rows take longer than in DRAM, by the widest 90 % band " +
+        "of the model",
     );
   }
   for (const [medium, cases] of Map.groupBy(facts.cases, ({ vouched }) => vouched)) {
