@@ -190,7 +190,8 @@ static void faults(const lab_subject *subject, const lab_limits *limits, lab_rep
   for (uint32_t i = 0; i < limits->fault_runs && !done(limits, report); i++) {
     const uint64_t seed = limits->seed + 1 + i;
     const lab_fault fault = (lab_fault)(LAB_EIO + i % (kinds - LAB_EIO));
-    one_fault(subject, limits, seed, fault, ts_random64(seed, 2, i) % operations_of(subject, seed, fault), report);
+    const uint64_t all = operations_of(subject, seed, fault); /* 0: the workload reads nothing */
+    if (all > 0) one_fault(subject, limits, seed, fault, ts_random64(seed, 2, i) % all, report);
   }
 }
 
