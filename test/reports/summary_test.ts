@@ -216,7 +216,7 @@ Deno.test("verdict: slower and cheaper, with intervals, kinds and the age of pri
   const { verdict } = summarise(fixtureResult());
   assertMatch(
     verdict.headline,
-    /^fsdax \(emulated\) is 1\d\.\d % slower than dram \X the parameter servers alone at the old prices of 2021 to 2022 \(ecs\.re6p\.13xlarge: its memory is not sold new since 2025-12\)$/,
+    /^fsdax \(emulated\) is 1\d\.\d % slower than dram \(measured\) \(95 %: [\d.]+ to [\d.]+; the error of the emulation is not known\) but 2\d\.\d % cheaper per sample \(95 %: [\d.]+ to [\d.]+\); [\d.]+ \$ a million samples for the parameter servers alone at the old prices of 2021 to 2022 \(ecs\.re6p\.13xlarge: its memory is not sold new since 2025-12\)$/,
   );
   assertMatch(
     verdict.sentences[0] as string,
