@@ -408,7 +408,6 @@ export type { ErrorSummary } from "./models/media/calibration/validate.ts";
 export {
   type AccessResiduals,
   type Band,
-  type BandBasis,
   bandFor,
   type Beside,
   type FigureConditions,
@@ -417,6 +416,7 @@ export {
   type Range as CalibratedRange,
   type Residuals,
 } from "./models/media/calibration/bands.ts";
+export type { BandBasis, BandWidth } from "./models/media/calibration/basis.ts";
 export type { FigureKind } from "./models/media/calibration/points.ts";
 export {
   calibrate,

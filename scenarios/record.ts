@@ -9,6 +9,7 @@
 
 import type { Phase } from "../base/phases.ts";
 import type { MachineRecord } from "../machines/inventory/machine_record.ts";
+import type { BandBasis } from "../models/media/calibration/basis.ts";
 import type { DataRecord } from "../models/workloads/data.ts";
 import type { CheckpointKind, ResolvedScenario } from "./scenario.ts";
 import type { AskedQuestion } from "../models/simulation/record.ts";
@@ -85,12 +86,8 @@ export interface ModelBand {
   readonly access?: string;
   /** 90 % of the published figures are within the model's divided by this and the model's times this. */
   readonly factor: number;
-  /**
-   * Whose figures that was found with: those of the medium of this `access`; of this `kind`; of the `medium`; of the kind in
-   * its `class` of media; of the kind in `all` media; `fit`: its own, with the errors of the fit; `apart`: its own that no fit
-   * sees, whose errors were larger; `measured`: of the machine that its file names.
-   */
-  readonly basis: "access" | "kind" | "medium" | "class" | "all" | "fit" | "apart" | "measured";
+  /** Whose figures that was found with. */
+  readonly basis: BandBasis;
   /** Published figures of the medium that were compared. */
   readonly points: number;
   /** Curves that they belong to. */

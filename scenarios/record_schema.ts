@@ -6,7 +6,7 @@
  */
 
 import { ABLATION_CASES } from "./ablation.ts";
-import { question } from "../models/simulation/record_schema.ts";
+import { bandBasis, question } from "../models/simulation/record_schema.ts";
 import { targetSchema } from "../models/simulation/target.ts";
 import { PHASES, type ResultRecord } from "./record.ts";
 import {
@@ -47,7 +47,7 @@ const band = object({
   kind: word("latency", "read", "write", "mixed"),
   factor: v.pipe(positive, v.minValue(1, "expected a factor, 1 or above")),
   access: maybe(text),
-  basis: word("access", "kind", "medium", "class", "all", "fit", "apart", "measured"),
+  basis: bandBasis,
   points: figure,
   curves: figure,
   bytes: v.tuple([figure, figure], "expected two numbers"),

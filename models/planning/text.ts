@@ -9,7 +9,7 @@ import { bytesText } from "../../base/bytes.ts";
 import { HOURS_PER_MONTH } from "../costs/bill.ts";
 import { HOURS_PER_YEAR } from "../costs/owned.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
-import { accessText, validatedText } from "../simulation/questions.ts";
+import { accessText, questionBandText, validatedText } from "../simulation/questions.ts";
 import type { AskedQuestion } from "../simulation/record.ts";
 import { weightsOf } from "./by_kernel.ts";
 import type { HitSize } from "./hit_sizes.ts";
@@ -88,8 +88,9 @@ export function planQuestionsText(questions: readonly AskedQuestion[]): string {
     String(one.figures),
     String(one.alike),
     validatedText(one),
+    questionBandText(one),
   ]);
-  const head = ["medium", "access", "size", "at once", "figures", "alike", "validated"];
+  const head = ["medium", "access", "size", "at once", "figures", "alike", "validated", "90 % band, made of"];
   return `\nwhat the media are asked, and figures measured the same way, or alike\n${
     columns([head, ...rows]).map((line) => `  ${line}`).join("\n")
   }\n`;

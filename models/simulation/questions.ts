@@ -8,7 +8,8 @@
 import { isPathWord } from "../../base/path_word.ts";
 import type { SimulatedQuestion } from "../../ffi/simulate.ts";
 import type { MediaQuery } from "../../ffi/media.ts";
-import { accessOf, loadResiduals } from "../media/calibration/bands.ts";
+import { accessOf, loadResiduals, widthOf } from "../media/calibration/bands.ts";
+import type { BandBasis } from "../media/calibration/basis.ts";
 import { loadCalibration } from "../media/calibration/calibration.ts";
 import { pointsOf } from "../media/calibration/points.ts";
 import { loadMedia } from "../media/media.ts";
@@ -82,7 +83,7 @@ export async function askedQuestions(
   questions: readonly SimulatedQuestion[],
   tiers: readonly Pick<ResolvedTier, "media" | "devices">[],
 ): Promise<AskedQuestion[]> {
-  const residuals = await loadResiduals();
+  const residuals = await loadResiduals(tiers.map(({ media }) => media));
   const asked = await Promise.all(
     questions.map(async ({ tier: t, ...question }): Promise<AskedQuestion | undefined> => {
       const tier = tiers[t];
@@ -91,7 +92,8 @@ export async function askedQuestions(
       const figures = alike.filter((one) => isSame(one, { tier: t, ...question }, tier.devices)).length;
       const kind = question.operation === "load" ? "read" : "write";
       const own = isPathWord(tier.media);
-      const validated = residuals[tier.media]?.[kind]?.validated?.includes(accessOf(question)) === true;
+      const known = residuals[tier.media]?.[kind], access = accessOf(question);
+      const validated = known?.validated?.includes(access) === true;
       return {
         media: tier.media,
         ...question,
@@ -99,6 +101,7 @@ export async function askedQuestions(
         figures,
         alike: alike.length,
         ...(own ? {} : { validated }),
+        ...(known?.accesses.includes(access) ? { band: widthOf(known, access) } : {}),
       };
     }),
   );
@@ -109,6 +112,31 @@ export async function askedQuestions(
 export function validatedText({ media, validated }: AskedQuestion): string {
   if (isPathWord(media)) return "measured";
   return validated === undefined ? "not told" : validated ? "yes" : "not validated";
+}
+
+const BASIS: Readonly<Record<BandBasis, string>> = {
+  access: "its own figures of this access",
+  kind: "its own figures of this kind",
+  medium: "its own figures of all kinds",
+  class: "figures of this kind of all media of its class",
+  all: "figures of this kind of all media",
+  fit: "its own figures of this kind, errors of the fit",
+  apart: "its own figures of this kind that no fit sees, whose errors are larger",
+  measured: "figures measured on the machine that its file names",
+};
+
+/** Whose figures a band is made of, in words: `its own figures of this access`. */
+export function basisText(basis: BandBasis): string {
+  return BASIS[basis];
+}
+
+/**
+ * The band of a question, and whose figures it is made of: `x 1.20, its own figures of this access`; `none` where the access was
+ * never compared, `not told` in older records.
+ */
+export function questionBandText({ media, validated, band }: AskedQuestion): string {
+  if (band === undefined) return validated === undefined && !isPathWord(media) ? "not told" : "none";
+  return `x ${band.factor.toFixed(2)}, ${basisText(band.basis)}`;
 }
 
 /** How a question's accesses are done: `load, asked ahead`. */

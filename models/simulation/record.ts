@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { BandWidth } from "../media/calibration/basis.ts";
 import type { TraceReplay } from "./exact_hits.ts";
 import type { HitsMethod, Metric, ResolvedSimulation } from "./simulation.ts";
 
@@ -132,6 +133,11 @@ export interface AskedQuestion {
    * medium by path, which was measured, and in older records.
    */
   readonly validated?: boolean;
+  /**
+   * The 90 % band of such accesses inside the range that was compared, as a factor, and whose figures it is made of; absent
+   * where the access was never compared, and in older records.
+   */
+  readonly band?: BandWidth;
 }
 
 /** One case. */

@@ -22,6 +22,7 @@ import {
   text,
   word,
 } from "../../base/record_parts.ts";
+import { BAND_BASES } from "../media/calibration/basis.ts";
 import { targetSchema } from "./target.ts";
 import { machineCostSchema, priceDate } from "../costs/machine_cost_schema.ts";
 import * as v from "../../base/valibot.ts";
@@ -33,7 +34,7 @@ const point = mapOf(scalar);
 /** Seconds of a mean step, which the engine counts in picoseconds; shares of it are printed. */
 const stepMean = v.pipe(
   figure,
-  v.check((seconds) => seconds === 0 || seconds >= 1e-12, "expected 0 or at least a picosecond, 1e-12"),
+  v.check((seconds) => seconds >= 1e-12, "expected at least a picosecond, 1e-12"),
 );
 
 /** What a report reads of the simulation; the rest is shown nowhere. */
@@ -107,6 +108,9 @@ const tier = object({
   busy: figure,
 });
 
+/** Whose figures a band is made of. */
+export const bandBasis: v.GenericSchema = word(...BAND_BASES);
+
 /** A question to a medium, and what backs its answer. */
 export const question: v.GenericSchema = object({
   media: text,
@@ -124,6 +128,7 @@ export const question: v.GenericSchema = object({
   figures: count,
   alike: count,
   validated: maybe(flag),
+  band: maybe(object({ factor: positive, basis: bandBasis })),
 });
 
 const TASK = "expected a task: kind, actor, start and end";

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { basisText } from "../../models/simulation/questions.ts";
 import type { ModelBand } from "../../scenarios/record.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { significant } from "../../base/numbers.ts";
@@ -12,18 +13,6 @@ import type { ModelAccuracy, Summary } from "../summary/summary_types.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { QUESTION_COLUMNS, questionRows, QUESTIONS_NOTE } from "../text/questions.ts";
 import { type Cell, figure, more, table } from "./parts.ts";
-
-/** Words for the figures that a band was found with. */
-const BASIS: Readonly<Record<ModelBand["basis"], string>> = {
-  access: "its own figures of this access",
-  kind: "its own figures of this kind",
-  medium: "its own figures of all kinds",
-  class: "figures of this kind of all media of its class",
-  all: "figures of this kind of all media",
-  fit: "its own figures of this kind, errors of the fit",
-  apart: "its own figures of this kind that no fit sees, whose errors are larger",
-  measured: "figures measured on the machine that its file names",
-};
 
 /** What is asked of a medium. */
 const KINDS: Readonly<Record<ModelBand["kind"], string>> = {
@@ -105,7 +94,7 @@ function rowsOf({ media, cases, memoryMode, bands }: ModelAccuracy): Cell[][] {
     cases.join(", "),
     access === undefined ? KINDS[kind] : `${KINDS[kind]}, ${access}`,
     `model ÷ ${significant(factor)} to model × ${significant(factor)}`,
-    BASIS[basis],
+    basisText(basis),
     `${points}`,
     `${curves}`,
     rangeText(bytes, bytesText),

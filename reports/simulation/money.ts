@@ -260,6 +260,6 @@ export function driveWrites(scenario: ResolvedSimulation, one: SimulatedRecord, 
   if (configuration?.machine === undefined || written === undefined) return undefined;
   const server = priceMachine(configuration.machine, needsOf(at, one.configuration), prices);
   const capacity = "why" in server ? undefined : server.nvmeBytes;
-  if (capacity === undefined || one.step.mean === 0) return undefined;
+  if (capacity === undefined) return undefined;
   return driveWritesPerDay(written / one.step.mean, capacity);
 }

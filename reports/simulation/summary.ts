@@ -221,7 +221,7 @@ export function timeByKind(one: Pick<SimulatedRecord, "parts">): (readonly [stri
 /** What most of a case's step waits for. */
 export function bottleneck(one: Pick<SimulatedRecord, "parts" | "step">): string {
   const [first] = one.parts;
-  return first === undefined || one.step.mean === 0
+  return first === undefined
     ? "nothing"
     : `${first.kind}, ${first.on} (${(first.seconds / one.step.mean * 100).toFixed(0)} %)`;
 }

@@ -6,7 +6,7 @@
 
 import { decimalBytesText } from "../../base/bytes.ts";
 import type { AskedQuestion } from "../../models/simulation/record.ts";
-import { accessText, validatedText } from "../../models/simulation/questions.ts";
+import { accessText, questionBandText, validatedText } from "../../models/simulation/questions.ts";
 
 /** What a reader of such a table must know. */
 export const QUESTIONS_NOTE: string =
@@ -14,7 +14,8 @@ export const QUESTIONS_NOTE: string =
   "the same access, with size and accesses under way within a factor of two. Alike: for that access at any size, threads and " +
   "prefetchers. Asked ahead: software asks for lines before it uses them, as our store does, and a core keeps more of them on " +
   "their way than in the plain loops of published figures, which are alike at most. Validated: " +
-  "whether curves left out were foretold within 10 % on average and 25 % for nine tenths, for this access (docs/accuracy.md).";
+  "whether curves left out were foretold within 10 % on average and 25 % for nine tenths, for this access, and figures that no fit sees do not refute it (docs/accuracy.md). Band: of the answer alone, inside the " +
+  "sizes and threads that were compared.";
 
 /** Titles of the columns, and which of them are words. */
 export const QUESTION_COLUMNS: readonly (readonly [title: string, words: boolean])[] = [
@@ -29,6 +30,7 @@ export const QUESTION_COLUMNS: readonly (readonly [title: string, words: boolean
   ["figures", false],
   ["alike", false],
   ["validated", true],
+  ["90 % band, made of", true],
 ];
 
 /** The rows, each question once. */
@@ -45,6 +47,7 @@ export function questionRows(questions: readonly AskedQuestion[]): string[][] {
     String(one.figures),
     String(one.alike),
     validatedText(one),
+    questionBandText(one),
   ]);
   return [...new Map(rows.map((row) => [row.join("\n"), row])).values()];
 }

@@ -9,6 +9,7 @@
 import { isPathWord } from "../../../base/path_word.ts";
 import type { MediaOperation } from "../../../ffi/media.ts";
 import { measuredText } from "../measured.ts";
+import type { BandBasis, BandWidth } from "./basis.ts";
 import { loadMedia } from "../media.ts";
 import type { FigureKind } from "./points.ts";
 
@@ -17,13 +18,11 @@ const FILE = new URL("./residuals.json", import.meta.url);
 /** Lowest and highest of something. */
 export type Range = readonly [number, number];
 
-/**
- * Whose figures a band is made of: those of the medium of this kind and `access`; of this `kind`; of the `medium`; of the
- * kind in all media of its `class` (DRAM, PMEM, …); of the kind in `all` media. `fit`: the medium's own, with the errors of
- * the fit, which were larger than those of all curves left out. `apart`: the medium's that no fit sees, whose errors were
- * larger still. `measured`: figures of the user's own machine.
- */
-export type BandBasis = "access" | "kind" | "medium" | "class" | "all" | "fit" | "apart" | "measured";
+/** The width of the band of an access, its own if it has one. */
+export function widthOf({ byAccess, factor, basis }: KindResiduals, access: string | undefined): BandWidth {
+  const own = access === undefined ? undefined : byAccess?.[access];
+  return own === undefined ? { factor, basis } : { factor: own.factor, basis: own.basis };
+}
 
 /** What is known of figures of one kind and one access of a medium, of which there are enough. */
 export interface AccessResiduals {
@@ -119,7 +118,15 @@ export function besideOf(
 
 /** A 90 % band, or why there is none. */
 export type Band =
-  | { readonly calibrated: true; readonly low: number; readonly high: number; readonly measured?: string }
+  | {
+    readonly calibrated: true;
+    readonly low: number;
+    readonly high: number;
+    /** Whose figures it is made of. */
+    readonly basis: BandBasis;
+    /** Where and when, of a medium that was measured. */
+    readonly measured?: string;
+  }
   | { readonly calibrated: false; readonly outside: string };
 
 /**
@@ -220,11 +227,12 @@ export function bandFor(
   });
   if (reasons.length > 0) return { calibrated: false, outside: reasons.join("; ") };
   const { measured } = known;
-  const { factor } = (access === undefined ? undefined : known.byAccess?.[access]) ?? known;
+  const { factor, basis } = widthOf(known, access);
   return {
     calibrated: true,
     low: value / factor,
     high: value * factor,
+    basis,
     ...(measured === undefined ? {} : { measured }),
   };
 }

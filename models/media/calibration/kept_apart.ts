@@ -9,6 +9,7 @@
 import { evaluateMedia, type MediaQuery } from "../../../ffi/media.ts";
 import { loadMedia, mediaOptions } from "../media.ts";
 import { accessOf, type Band, bandFor, type FigureConditions, type Residuals } from "./bands.ts";
+import type { BandBasis } from "./basis.ts";
 import { type CalibrationRow, isVerified } from "./calibration.ts";
 import {
   type FigureKind,
@@ -115,17 +116,18 @@ function single(query: MediaQuery, part: Omit<Part, "weight">, model: Model): An
 
 /**
  * The band of a figure that is made of answers with bands of their own, whose errors are independent of each other (to first
- * order in the logarithm); none where one of them has none.
+ * order in the logarithm); none where one of them has none. Its basis is that of the answer that makes most of it.
  */
 function bandOf(residuals: Residuals, medium: string, { model, parts }: Answer): Band {
-  let variance = 0;
+  const bands: (readonly [share: number, basis: BandBasis])[] = [];
   for (const { kind, conditions, weight } of parts) {
     const band = bandFor(residuals, medium, kind, 1, conditions);
     if (!band.calibrated) return band;
-    variance += (weight * Math.log(band.high)) ** 2;
+    bands.push([(weight * Math.log(band.high)) ** 2, band.basis]);
   }
-  const factor = Math.exp(Math.sqrt(variance));
-  return { calibrated: true, low: model / factor, high: model * factor };
+  const factor = Math.exp(Math.sqrt(bands.reduce((sum, [share]) => sum + share, 0)));
+  const [, basis] = bands.reduce((a, b) => b[0] > a[0] ? b : a);
+  return { calibrated: true, low: model / factor, high: model * factor, basis };
 }
 
 type Rows = ReadonlyMap<string, CalibrationRow>;

@@ -5,15 +5,8 @@
  * @module
  */
 
-import {
-  accessOf,
-  type AccessResiduals,
-  type BandBasis,
-  besideOf,
-  type KindResiduals,
-  type Range,
-  type Residuals,
-} from "./bands.ts";
+import { accessOf, type AccessResiduals, besideOf, type KindResiduals, type Range, type Residuals } from "./bands.ts";
+import type { BandBasis } from "./basis.ts";
 import type { KeptApart } from "./kept_apart.ts";
 import type { LeftOut } from "./leave_out.ts";
 import type { FigureKind } from "./points.ts";

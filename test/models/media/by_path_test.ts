@@ -93,6 +93,7 @@ Deno.test("bandFor() of a medium by path: its own intervals, where and when they
       calibrated: true,
       low: 10,
       high: 12 * 1.2,
+      basis: "measured",
       measured: "measured on lab7 on 2026-11-22",
     });
     const far = bandFor(residuals, path, "read", 12, { operation: "load", threads: 16 });

@@ -3,8 +3,9 @@
 import "../../native_library.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import type { SimulatedQuestion } from "../../../ffi/simulate.ts";
-import { askedQuestions, validatedText } from "../../../models/simulation/questions.ts";
+import { askedQuestions, questionBandText, validatedText } from "../../../models/simulation/questions.ts";
 import type { AskedQuestion } from "../../../models/simulation/record.ts";
+import { bandFor, loadResiduals } from "../../../models/media/calibration/bands.ts";
 import { resolveTier } from "../../../models/simulation/resolve.ts";
 import { runSimulation } from "../../../models/simulation/run.ts";
 import { summariseSimulation } from "../../../reports/simulation/summary.ts";
@@ -75,6 +76,26 @@ Deno.test("a question says whether its medium is validated for its operation, as
   assertEquals(validatedText({ ...flushed, media: "./mine.jsonc" }), "measured");
   const { validated: _, ...older } = flushed;
   assertEquals(validatedText(older), "not told");
+});
+
+Deno.test("a question says how wide its band is and whose figures it is made of, as bandFor() does", async () => {
+  const residuals = await loadResiduals();
+  const bases = new Set<string>();
+  for (const media of ["optane-100-6x256", "optane-200-8x256", "ddr4-3200-8ch"]) {
+    for (const operation of ["load", "nt-store", "cached-store"] as const) {
+      const asked = await ask({ operation }, media), kind = operation === "load" ? "read" : "write";
+      const band = bandFor(residuals, media, kind, 1, { operation });
+      assertEquals(asked.band, band.calibrated ? { factor: band.high, basis: band.basis } : undefined, media);
+      if (band.calibrated) bases.add(band.basis);
+    }
+  }
+  assertEquals([...bases].sort(), ["access", "apart", "class"]);
+  const own = await ask({});
+  assertEquals(questionBandText(own), "x 1.20, its own figures of this access");
+  // What was never compared has none; a record that was written before bands were told does not say.
+  assertEquals(questionBandText(await ask({ operation: "nt-store" }, "optane-200-8x256")), "none");
+  const { band: _, validated: __, ...older } = own;
+  assertEquals(questionBandText(older), "not told");
 });
 
 Deno.test("a run lists what its engine asked: every tier and direction, with the sizes and threads of the workload", async () => {

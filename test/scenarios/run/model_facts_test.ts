@@ -14,7 +14,8 @@ Deno.test("modelLimit() is what the media model gives to rows of that size, read
     for (const [rowBytes, threads] of [[64, 1], [128, 2], [512, 16]] as const) {
       const { questions = [], ...limit } = await modelLimit(NAME, { type, rowBytes, threads });
       const how = { media: NAME, bytes: rowBytes, threads, depth: 1, devices: 1, hops: 0, prefetch: true, region: 0 };
-      for (const { figures, alike, validated, ...question } of questions) {
+      for (const { figures, alike, validated, band, ...question } of questions) {
+        assert((band?.factor ?? 0) > 1, "each has a band");
         const { operation } = question, ahead = operation !== "nt-store";
         assertEquals(validated, operation !== "cached-store", operation);
         assertEquals(question, { ...how, operation, ahead, sequential: false, fenced: false });
