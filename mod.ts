@@ -77,6 +77,12 @@ export {
   type CacheSizeOptions,
 } from "./models/workloads/cache_size.ts";
 export {
+  torchRecModule,
+  type TorchRecOptions,
+  type TorchRecTable,
+  torchRecTables,
+} from "./models/planning/torchrec.ts";
+export {
   type AdamOptions,
   type AdmissionOptions,
   type Availability,

@@ -15,8 +15,8 @@ function positive(name: string): (text: string) => number {
   };
 }
 
-/** A share, written as one or in per cent. */
-function share(text: string): number {
+/** A share of hits, written as one or in per cent. */
+export function shareOf(text: string): number {
   const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
   if (text.trim() !== "" && value > 0 && value < 1) return value;
   throw new UsageError(`Cannot use --hit ${text}: give a share of hits such as 90% or 0.9`);
@@ -45,7 +45,7 @@ export function addCache(program: Command, { terminal }: Context): void {
   program.command("cache")
     .description("the smallest cache that hits often enough, under each policy, and what one GiB more would give")
     .argument("[trace or profile]", "a trace, as tierbench inspect tells its forms; or a profile: its name or .json")
-    .requiredOption("--hit <share>", "of the lookups, such as 90%", share)
+    .requiredOption("--hit <share>", "of the lookups, such as 90%", shareOf)
     .option("--table <name>", "of a profile with several tables; default: the first")
     .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12", positive("rows"))
     .option("--s <skew>", "its skew", Number, 1.05)

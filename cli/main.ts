@@ -34,6 +34,7 @@ import { addCompletions } from "./completions.ts";
 import { addCompare } from "./compare.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP, UsageError } from "./exit_codes.ts";
+import { addExport } from "./export.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
 import { addInstall } from "./install.ts";
@@ -111,6 +112,7 @@ function program(context: Context): Command {
     addAsk,
     addPlan,
     addSize,
+    addExport,
     addCurve,
     addCache,
     addInspect,

@@ -35,6 +35,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "schema",
         "curve",
         "cache",
+        "export",
         "inspect",
         "plan",
         "size",

@@ -1,0 +1,119 @@
+// What TorchRec's planner is told of tables, against curves of the same tables, and in TorchRec itself where it is installed.
+
+import "../../native_library.ts";
+import { missRatioCurve } from "../../../ffi/curve.ts";
+import { parsePlan } from "../../../models/planning/load.ts";
+import { torchRecModule, type TorchRecTable, torchRecTables } from "../../../models/planning/torchrec.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
+import { inFolder, runCommand } from "../../cli/command.ts";
+
+const TABLES = {
+  skewed: { rows: 5_000_000, dim: 64, profile: { s: 1.2 }, lookups: 20 },
+  flat: { rows: 200_000, dim: 64, profile: { s: 0.5 }, lookups: 2, count: 2 },
+  small: { rows: 500, dim: 64, profile: { s: 1 }, lookups: 1 },
+};
+const TEXT = JSON.stringify({
+  kind: "plan",
+  name: "torch",
+  batch: 2048,
+  workers: 4,
+  target: { samplesPerSecond: 1 },
+  tables: TABLES,
+});
+const PLAN = parsePlan(TEXT, { file: "torch.jsonc", directory: "." });
+const GLOBAL = 4 * 2048;
+
+/** What `EmbeddingOffloadStats.expected_miss_rate` answers (TorchRec 1.9): a cache of k rows is in the bin of k - 1, and has all of it. */
+function expectedMissRate({ histogram, height }: TorchRecTable, loadFactor: number): number {
+  const bin = Math.floor((loadFactor * height - 1) / (height / histogram.length));
+  if (bin < 0) return 1;
+  const all = histogram.reduce((sum, one) => sum + one, 0);
+  return 1 - histogram.slice(0, bin + 1).reduce((sum, one) => sum + one, 0) / all;
+}
+
+Deno.test("statistics say what a cache of a size misses, within a hundredth from where they say so on", async () => {
+  const tables = await torchRecTables(PLAN);
+  assertEquals(tables.map(({ name }) => name), ["skewed", "flat_0", "flat_1", "small"]);
+  for (const table of tables) {
+    const { name, height, hits, loadFactor, poolingFactor, exactFrom, expectedLookups } = table;
+    const { profile, lookups } = TABLES[name.replace(/_.*/, "") as keyof typeof TABLES];
+    const batch = GLOBAL * lookups, law = { rows: height, ...profile };
+    const missed = (rows: number): number => missRatioCurve({ law, batch, sizes: [rows] }).missRatios[0] ?? NaN;
+    assertEquals([poolingFactor, expectedLookups], [lookups, missRatioCurve({ law, batch, sizes: [] }).lookups]);
+    assert(
+      hits >= 0.9 && Math.abs(1 - missed(Math.round(loadFactor * height)) - hits) < 1e-6,
+      `${name}: ${loadFactor}, ${hits}`,
+    );
+    assert(exactFrom < 0.01, `${name}: exact from ${exactFrom} on`);
+    for (
+      const at of [1e-4, 1e-3, 0.004, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.85, 0.999].filter((one) =>
+        one >= exactFrom && one * height >= 2
+      )
+    ) {
+      const [said, is] = [expectedMissRate(table, at), missed(Math.round(at * height))];
+      assert(Math.abs(said - is) < 0.012, `${name}, load factor ${at}: ${said}, ${is}`);
+    }
+    assertEquals(expectedMissRate(table, 1), 0);
+  }
+  await assertRejects(() => torchRecTables(PLAN, { hits: 1 }), RangeError, "Cannot size a cache");
+  await assertRejects(() => torchRecTables(PLAN, { error: 0 }), RangeError, "Cannot make statistics");
+});
+
+/** A Python that has TorchRec; undefined, which is told, where none has. */
+async function pythonWithTorchRec(): Promise<string | undefined> {
+  const python = Deno.env.get("TIERBENCH_PYTHON") ?? "python3";
+  const args = ["-c", "import torchrec.distributed.planner.shard_estimators"];
+  const found = await new Deno.Command(python, { args, stdin: "null", stdout: "null", stderr: "null" }).output().catch(
+    () => undefined,
+  );
+  if (found?.success === true) return python;
+  console.log(`skipped: ${python} has no torchrec`);
+}
+
+Deno.test("TorchRec loads the module and answers as it is written, where it is installed", async () => {
+  const tables = await torchRecTables(PLAN), module = torchRecModule(`odd "name" é`, tables);
+  assertStringIncludes(module, 'odd \\"name\\" \\u00e9');
+  const python = await pythonWithTorchRec();
+  if (python === undefined) return;
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/made.py`, module);
+    const script = "import json, made; print(json.dumps({n: [c.pooling_factors[0], c.cache_params.load_factor, " +
+      "[c.cache_params.stats.expected_miss_rate(f) for f in (0.001, 0.03, 0.5, 1.0)]] for n, c in made.constraints.items()}))";
+    const { success, stdout, stderr } = await new Deno.Command(python, {
+      args: ["-c", script],
+      cwd: folder,
+      stdin: "null",
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+    const said = JSON.parse(new TextDecoder().decode(stdout).trim().split("\n").at(-1) ?? "") as Record<
+      string,
+      [number, number, number[]]
+    >;
+    for (const table of tables) {
+      const [pooling, factor, misses] = said[table.name] ?? [NaN, NaN, []];
+      assertEquals([pooling, factor], [table.poolingFactor, table.loadFactor]);
+      [0.001, 0.03, 0.5, 1].forEach((at, i) => {
+        assert(Math.abs((misses[i] ?? NaN) - expectedMissRate(table, at)) < 1e-6, `${table.name}, ${at}: ${misses[i]}`);
+      });
+    }
+  });
+});
+
+Deno.test("tierbench export writes the module and says of each table how large and how exact", async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/torch.jsonc`, TEXT);
+    const { code, out, err } = await runCommand([
+      "export",
+      "torchrec",
+      `${folder}/torch.jsonc`,
+      "--hit",
+      "80%",
+      "--out",
+      `${folder}/made.py`,
+    ], 120);
+    assertEquals([code, err], [0, ""]);
+    assert(/^skewed +5000000 +0\.\d+ +80\.\d\d % /m.test(out) && out.includes("everywhere"), out);
+    assertStringIncludes(await Deno.readTextFile(`${folder}/made.py`), "constraints = {");
+    assertEquals((await runCommand(["export", "fbgemm", `${folder}/torch.jsonc`], 120)).code, 2);
+  });
+});
