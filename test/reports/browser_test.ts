@@ -116,7 +116,7 @@ Deno.test({
       });
 
       await t.step("results at the edge open without complaint, and every chart of theirs is drawn", async () => {
-        const page = await running.newPage();
+        const page = await running.newPage({ viewport: { width: 390, height: 844 } });
         const said: string[] = [];
         page.on("console", (message) => said.push(message.text()));
         page.on("pageerror", (error) => said.push(`${error}`));
@@ -125,6 +125,8 @@ Deno.test({
           const text = renderReport(make());
           await Deno.writeTextFile(edge, text);
           await page.goto(pathToFileURL(edge).href);
+          const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+          assert(overflow <= 0, `${name}: ${overflow} pixels wider than a phone`);
           await unfold(page);
           for (const [, id] of text.matchAll(/<canvas id="chart-([^"]+)"/g)) {
             const { share, colours } = await drawn(page, id as string);
