@@ -3,10 +3,11 @@
     python3 rowwise_adagrad.py > ../fixtures/oracle/rowwise-adagrad.json
 
 Each case is a table of ROWS rows of `dim` weights that begin with 0.5 and take STEPS steps with the gradients of `gradient`,
-row ROWS - 1 twice a step (its gradients are summed first). Weights and sums after the first and the last step are printed as the
-bits of their floats.
+row ROWS - 1 twice a step (its gradients are summed first). Weights and sums after the first and the last step are printed as
+their little-endian floats in base64.
 """
 
+import base64
 import json
 
 import fbgemm_gpu
@@ -26,8 +27,8 @@ def gradient(row, element, step):
     return ((x >> 8) / 2**23 - 1) * 2.0 ** -(3 * row)
 
 
-def bits(tensor):
-    return tensor.detach().numpy().astype("<f4").reshape(-1).view("<u4").tolist()
+def floats(tensor):
+    return base64.b64encode(tensor.detach().numpy().astype("<f4").tobytes()).decode()
 
 
 def run(dim):
@@ -47,7 +48,7 @@ def run(dim):
         out.backward(torch.tensor(numpy.array(gradients, dtype="f4")))
         if step in (1, STEPS):
             weights, sums = table.split_embedding_weights()[0], table.split_optimizer_states()[0][0]
-            states.append({"step": step, "weights": bits(weights), "sums": bits(sums)})
+            states.append({"step": step, "weights": floats(weights), "sums": floats(sums)})
     return {"dim": dim, "states": states}
 
 
