@@ -153,7 +153,8 @@ export interface TierRecord {
   readonly rows: number;
   /**
    * Other facts of `ts_store_describe`: path, is_pmem, forced, node, ... Of `HBM_OPENCL`: device, platform, driver, version,
-   * and kind, which is `measured`, or `emulated` on a device that is a CPU.
+   * and kind, which is `measured`, or `emulated` on a device that is a CPU; pool_bytes, pool_parts, pool_plan, pool_ns,
+   * staging_bytes, host_bytes and host_ns of its memory.
    */
   readonly facts: Readonly<Record<string, string>>;
 }

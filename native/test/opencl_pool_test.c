@@ -202,8 +202,9 @@ static void *train_some(void *context) {
     ts_store *const stores[] = {t->w->device, t->w->dram};
     for (uint32_t s = 0; s < 2; s++) {
       const uint32_t table = s == 0 ? t->w->on_device : t->w->in_dram;
-      CHECK(ts_table_lookup(stores[s], table, keys, BATCH, rows, NULL, 0) == TS_OK);
-      CHECK(ts_table_update(stores[s], table, keys, BATCH, gradients, NULL, 0) == TS_OK);
+      char why[512] = "";
+      CHECK_MSG(ts_table_lookup(stores[s], table, keys, BATCH, rows, why, sizeof why) == TS_OK, "store %u: %s", s, why);
+      CHECK_MSG(ts_table_update(stores[s], table, keys, BATCH, gradients, why, sizeof why) == TS_OK, "store %u: %s", s, why);
     }
   }
   atomic_store(t->done, true);

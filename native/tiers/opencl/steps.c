@@ -83,10 +83,10 @@ static int32_t step(ts_opencl *d, const ts_optimizer *o, const ts_optimizer_call
 int32_t ts_opencl_step(ts_tier *tier, const ts_optimizer *o, const ts_optimizer_call *call, uint32_t n, void *const *rows,
                        const float *const *gradients, const int64_t *keys, uint32_t *stepped, ts_err err) {
   ts_opencl *d = tier->state;
-  const uint64_t most = rows_at_a_time(d, o);
   int32_t status = TS_OK;
   *stepped = 0;
   ts_opencl_begin(d);
+  const uint64_t most = rows_at_a_time(d, o);
   ts_opencl_needs(d, TS_STEP_WORDS * sizeof(uint32_t) + n * bytes_a_row(o), 0);
   ts_opencl_reach(d, n, (const void *const *)rows, o->layout.stride);
   while (status == TS_OK && *stepped < n) {
@@ -127,8 +127,8 @@ static void make_rows(const ts_optimizer *o, uint32_t n, unsigned char *rows, fl
   }
 }
 
-int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err err) {
-  ts_opencl *d = tier->state;
+/* Lock held: buffers of transfers may be made anew. */
+static int32_t try_rule(ts_opencl *d, const ts_optimizer *o, bool *same, ts_err err) {
   const ts_row_layout *l = &o->layout;
   const uint32_t n = (uint32_t)TS_MIN(TS_MIN(rows_at_a_time(d, o), d->down_bytes / l->stride), TRIED);
   *same = false;
@@ -151,7 +151,6 @@ int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err e
     g[i] = gradients + (uint64_t)i * l->dim;
     rows[i] = here + (uint64_t)i * l->stride;
   }
-  pthread_mutex_lock(&d->lock);
   const ts_opencl_part part = {.buffer = d->down, .bytes = bytes};
   cl_int code = d->cl.EnqueueWriteBuffer(d->queue, d->down, 1, 0, bytes, here, 0, NULL, NULL);
   int32_t status = code == CL_SUCCESS ? TS_OK : ts_opencl_fail(d, code, "write rows to", err);
@@ -174,9 +173,16 @@ int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err e
   d->bound[TS_STEP] = false; /* to the pool, when rows there step */
   d->least_up = TS_MAX(d->least_up, TS_STEP_WORDS * sizeof(uint32_t) + bytes_a_row(o));
   d->least_down = TS_MAX(d->least_down, (uint64_t)l->stride);
-  pthread_mutex_unlock(&d->lock);
   *same = status == TS_OK && memcmp(here, there, bytes) == 0;
   free(here);
   free(gradients);
+  return status;
+}
+
+int32_t ts_opencl_try(ts_tier *tier, const ts_optimizer *o, bool *same, ts_err err) {
+  ts_opencl *d = tier->state;
+  pthread_mutex_lock(&d->lock);
+  const int32_t status = try_rule(d, o, same, err);
+  pthread_mutex_unlock(&d->lock);
   return status;
 }
