@@ -45,6 +45,9 @@ export interface Column {
 /** A cell: text, or markup. */
 export type Cell = string | Markup;
 
+/** Columns that a sheet of paper has room for in the usual letters; more have smaller ones. */
+const MOST_COLUMNS = 11;
+
 /**
  * A table; the first cell of every row heads it. Where the page is narrow it scrolls sideways, with a shadow on the side that
  * has more, or is a list of cards.
@@ -66,7 +69,9 @@ export function table(
       `
       : html``;
   return html`
-    <div class="scroll${cards ? " cards" : ""}" role="region" tabindex="0" aria-label="${caption}">
+    <div class="scroll${cards ? " cards" : ""}${columns.length > MOST_COLUMNS
+      ? " wide"
+      : ""}" role="region" tabindex="0" aria-label="${caption}">
       <table>
         <caption>${caption}</caption>
         <thead>
