@@ -12,6 +12,7 @@
 #define MOST_MEMORY (UINT64_C(16) << 20)
 #define SHARE 128u             /* of the first tier, at most: an eighth of what is kept free for working memory */
 #define ENTRIES_A_SLICE 512u   /* where there is memory; a block of so many costs little beside its rows */
+#define ENTRIES_A_HOLD 4096u   /* looked at under one hold of a shard's lock */
 #define TOLD_LEAST 16u
 #define TOLD_AN_ENTRY 32u      /* keys remembered for each entry of a slice */
 
@@ -82,6 +83,13 @@ void ts_cut_tell(ts_cut *cut, const ts_table *table, const ts_touched *touched) 
   pthread_mutex_unlock(&s->lock);
 }
 
+/* Flags of the row that lies there, whose shard is locked; NULL: it is none of memory, or its tier keeps none. */
+static uint8_t *flags_of(const ts_table *table, uint64_t hash, ts_location l) {
+  if (TS_LOCATION_TIER(l) >= TS_NOT_ADMITTED) return NULL;
+  const ts_rows *rows = &ts_shard_of(table, hash)->rows[TS_LOCATION_TIER(l)];
+  return rows->policy == NULL ? NULL : ts_rows_flags(rows, TS_LOCATION_ROW(l));
+}
+
 static void touch_cut(ts_cut *cut, ts_table *table, const ts_touched *touched, uint32_t n, bool change) {
   if (ts_cut_failed(cut)) return;
   TS_SYNC("cut:touch");
@@ -92,6 +100,10 @@ static void touch_cut(ts_cut *cut, ts_table *table, const ts_touched *touched, u
     const uint64_t hash = ts_index_hash(touched[i].key);
     if (!ts_cut_has(cut, table->number, hash)) continue;
     if (cut->in_place != 0 && !ts_kept_must_tell(table, &touched[i], change)) continue;
+    uint8_t *flags = cut->in_place == 0 ? flags_of(table, hash, touched[i].location) : NULL;
+    if (flags != NULL && *flags & TS_ROW_TOLD) continue;
+    cut->tables[table->number].marked = true;
+    if (flags != NULL) *flags |= TS_ROW_TOLD;
     uint64_t *told = told_place(cut, s, hash);
     if (*told == hash && hash != 0) continue;
     *told = hash;
@@ -112,6 +124,38 @@ bool ts_cut_told(ts_cut *cut, uint32_t table, uint64_t hash) {
   const bool told = s->table == table && hash != 0 && *told_place(cut, s, hash) == hash;
   pthread_mutex_unlock(&s->lock);
   return told;
+}
+
+bool ts_cut_marked(const ts_table *table, uint64_t hash, ts_location location) {
+  const uint8_t *flags = flags_of(table, hash, location);
+  return flags != NULL && *flags & TS_ROW_TOLD;
+}
+
+uint8_t ts_cut_new_row(const ts_table *table, uint64_t hash) {
+  const bool told = table->cut != NULL && table->cut->in_place == 0 && ts_cut_told(table->cut, table->number, hash);
+  return told ? table->turn | TS_ROW_TOLD : table->turn;
+}
+
+/* The next cut is told anew. A row has its key in the index for as long as it is in memory, wherever it moves meanwhile; what comes up gets no mark. */
+static void unmark(ts_cut *cut) {
+  for (uint32_t i = 0; i < cut->table_count; i++) {
+    ts_table *table = cut->store->tables[i];
+    for (uint32_t s = 0; cut->tables[i].marked && s < table->shard_count; s++) {
+      ts_shard *shard = &table->shards[s];
+      ts_index_cursor cursor = {0};
+      for (bool more = true; more;) {
+        int64_t key;
+        ts_location l;
+        pthread_mutex_lock(&shard->lock);
+        for (uint32_t n = 0; more && n < ENTRIES_A_HOLD; n++) {
+          more = ts_index_next(&shard->index, &cursor, &key, &l);
+          uint8_t *flags = more ? flags_of(table, ts_index_hash(key), l) : NULL;
+          if (flags != NULL) *flags &= (uint8_t)~TS_ROW_TOLD;
+        }
+        pthread_mutex_unlock(&shard->lock);
+      }
+    }
+  }
 }
 
 void ts_cut_flush(ts_cut *cut) {
@@ -369,6 +413,7 @@ void ts_cut_end(ts_cut *cut, bool kept) {
   ts_store *store = cut->store;
   pthread_mutex_lock(&store->cutting);
   ts_cut_detach(cut);
+  unmark(cut);
   ts_gate_close(&store->gate);
   if (cut->in_place != 0 && !kept) ts_kept_give_up(cut);
   for (uint32_t i = 0; i < cut->table_count; i++) thaw(cut, i, kept);

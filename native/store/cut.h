@@ -9,8 +9,10 @@
  *            its shard's lock, first tells what there was of the key. Of what was told of a key the first counts, and it
  *            counts before what the walk met
  *
- * A touch goes into a small buffer that is given to the sink when it is full: nobody waits for memory. A table of the last
- * keys touched keeps most keys from being told twice; what it has forgotten is told again, which changes nothing.
+ * A touch goes into a small buffer that is given to the sink when it is full: nobody waits for memory. A row
+ * in memory that a policy may move has a bit that says that it was told, which goes where the row goes in memory. Of other
+ * keys a table of the last ones touched keeps most from being told twice; what it has forgotten is told again, which
+ * changes nothing.
  *
  * The changes of a table (option track_changes): a bit for each slot of keys that have the same low bits of their hash.
  * It is set whenever a row or a waiting key of the slot changes, comes or goes. A cut freezes the bits and begins anew; a

@@ -19,6 +19,7 @@ typedef struct ts_cut_table {
   ts_changes changes;    /* until the cut; no words: none are kept */
   uint64_t *larger[2];   /* maps that follow it, where it has become too small; NULL: its own spare one */
   uint32_t larger_log2;
+  bool marked;             /* rows may have TS_ROW_TOLD */
   uint64_t *filter_told; /* bits of the filter's parts that the sink has; NULL: no filter */
 } ts_cut_table;
 
@@ -58,6 +59,8 @@ static inline bool ts_cut_has(const ts_cut *cut, uint32_t table, uint64_t hash) 
 }
 /* Whether what there was of the key has been told, as far as that is remembered. */
 bool ts_cut_told(ts_cut *cut, uint32_t table, uint64_t hash);
+/* Whether the row that lies there has a flag that says so; its shard is locked. */
+bool ts_cut_marked(const ts_table *table, uint64_t hash, ts_location location);
 /* Tells a part of a table's filter, unless that was done. */
 void ts_cut_tell_filter(ts_cut *cut, const ts_table *table, uint64_t part);
 /* Touches come no more. */

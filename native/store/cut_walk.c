@@ -80,7 +80,7 @@ static int32_t gather_rows(walk *w, ts_shard *shard, uint32_t tier, const ts_ent
   for (uint32_t i = 0; i < e->n; i++) {
     if (TS_LOCATION_TIER(e->locations[i]) != tier) continue;
     ++*met;
-    if (!is_needed(w, table, e->keys[i])) continue;
+    if (!is_needed(w, table, e->keys[i]) || ts_cut_marked(table, ts_index_hash(e->keys[i]), e->locations[i])) continue;
     keys[n] = e->keys[i];
     slots[n++] = TS_LOCATION_ROW(e->locations[i]);
   }

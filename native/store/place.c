@@ -22,7 +22,7 @@ void ts_row_changed(ts_shard *shard, uint32_t tier, uint64_t row) {
     below->copies--;
     ts_rows_free(below, ts_rows_below(rows, row));
   }
-  *flags = (uint8_t)((*flags & TS_ROW_TURN) | (*flags & TS_ROW_RECORD ? TS_ROW_STALE : 0));
+  *flags = (uint8_t)((*flags & (TS_ROW_TURN | TS_ROW_TOLD)) | (*flags & TS_ROW_RECORD ? TS_ROW_STALE : 0));
 }
 
 /* Frequency that a new row starts with: what was counted before it was admitted. */
@@ -325,7 +325,7 @@ static int32_t place_below(ts_bring_chunk *c, uint32_t i, bool *placed, ts_err e
   uint32_t tier = c->no_index ? table->store->memory_tiers : 1;
   while (tier < table->store->memory_tiers && ts_evict_places(c->shard, tier, 1, &status, c->traffic, err) == 0) tier++;
   *placed = status == TS_OK && tier < table->store->memory_tiers;
-  if (*placed) place(c, i, tier, ts_work_staging(c->bring->work, c->numbers[i]), table->turn);
+  if (*placed) place(c, i, tier, ts_work_staging(c->bring->work, c->numbers[i]), ts_cut_new_row(table, c->hashes[i]));
   return status != TS_OK || *placed || table->records != NULL ? status : is_full(c, err);
 }
 
@@ -342,7 +342,7 @@ static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint3
     if (!on_device) count_frequency(c, i, row);
     t->away += !gets[i];
     if (gets[i]) {
-      place(c, i, 0, row, (uint8_t)((c->fate[i] == CREATED ? 0 : fetched) | c->bring->table->turn));
+      place(c, i, 0, row, (uint8_t)((c->fate[i] == CREATED ? 0 : fetched) | ts_cut_new_row(c->bring->table, c->hashes[i])));
       t->promoted += c->fate[i] == FETCHED;
       t->created += c->fate[i] == CREATED;
       c->shard->recorded += c->fate[i] == FETCHED;

@@ -25,7 +25,8 @@
 #define TS_ROW_COPY 0x4u /* `below` is a place in the next memory tier that holds the same bytes */
 #define TS_ROW_BELOW_HIGH 0x8u /* bit 32 of that place */
 #define TS_ROW_TURN 0x10u /* kept.c: equal to the table's turn where a restore point under way is done with the row */
-#define TS_ROW_STAYS (TS_ROW_RECORD | TS_ROW_TURN) /* what a row has wherever it lies in memory */
+#define TS_ROW_TOLD 0x20u /* cut.c: a cut under way was told what there was of the row */
+#define TS_ROW_STAYS (TS_ROW_RECORD | TS_ROW_TURN | TS_ROW_TOLD) /* what a row has wherever it lies in memory */
 
 #define TS_LEVEL_CHUNKS 64u /* chunks of one size */
 #define TS_LEVEL_BITS 6u

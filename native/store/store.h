@@ -527,6 +527,8 @@ void ts_touch(ts_table *table, const ts_touched *touched, uint32_t n, bool chang
 static inline void ts_touch_one(ts_table *table, int64_t key, const unsigned char *row, ts_location location, bool change) {
   if (ts_is_watched(table)) ts_touch(table, &(ts_touched){key, row, location}, 1, change);
 }
+/* Flags of a row that gets a place in memory: what a point or a cut under way is done with. Its shard is locked. */
+uint8_t ts_cut_new_row(const ts_table *table, uint64_t hash);
 /* Before the key is counted in the table's Bloom filter. */
 void ts_touch_filter(const ts_table *table, int64_t key);
 

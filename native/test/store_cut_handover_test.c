@@ -287,6 +287,27 @@ static void the_end_waits_for_a_touch_under_way(void) {
   ts_store_close(store);
 }
 
+/* However often rows in memory change beside a cut, each is told once, and none of these is met by the walk; the next cut is told of
+ * them again. There are more than a slice remembers keys of. */
+static void rows_in_memory_are_told_once(void) {
+  enum { ROWS = 4000, CHANGED = 3000 };
+  ts_store *store = open_with(&over_ssd, "4194304,268435456", "0", ROWS);
+  for (uint32_t cut = 0; cut < 2; cut++) {
+    held h;
+    update_now(store, 0, CHANGED);
+    begin_now(&h, store);
+    for (uint32_t round = 0; round < 3; round++) update_now(store, 0, CHANGED);
+    look_up(store, 0, CHANGED);
+    for (int64_t key = 0; key < CHANGED; key += 100) CHECK(tier_of(store, key) == 0);
+    start(&h.writer, write_cut);
+    join(&h.writer, TS_OK);
+    const uint64_t told = h.sink.of_part[TS_CUT_BEFORE], met = h.sink.of_part[TS_CUT_ROWS];
+    CHECK_MSG(told == CHANGED && met == ROWS - CHANGED, "cut %u: %llu told, %llu met", cut, (unsigned long long)told, (unsigned long long)met);
+    end_now(&h, "changed three times");
+  }
+  ts_store_close(store);
+}
+
 /* ---- rows that move under the walk ---- */
 
 /* From the records, not walked yet, into memory, which is; changed there or not; and back down. */
@@ -519,6 +540,7 @@ int main(void) {
   calls_before_and_behind_the_beginning();
   does_not_wait_for_background_eviction();
   the_end_waits_for_a_touch_under_way();
+  rows_in_memory_are_told_once();
   for (uint32_t i = 0; i < 4; i++) up_after_memory_was_walked(i & 1, i >> 1);
   down_before_memory_is_walked(false);
   down_before_memory_is_walked(true);
