@@ -29,7 +29,7 @@ export function native(): NativeFunctions {
   return opened;
 }
 
-/** Version and compiler of the native library, e.g. `0.1.0 (gcc 12.2.0)`. */
+/** Version and compiler of the native library, e.g. `0.2.0 (gcc 12.2.0)`. */
 export function libraryVersion(): string {
   const functions = native();
   return readText("read the version of the library", (...buffer) => functions.ts_version(...buffer));

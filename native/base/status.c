@@ -27,7 +27,7 @@ uint32_t ts_abi_version(void) { return TS_ABI_VERSION; }
 
 int32_t ts_version(char *out, uint64_t cap, uint64_t *needed) {
   ts_text text = {0};
-  ts_text_add(&text, "0.1.0 (%s)", COMPILER);
+  ts_text_add(&text, "0.2.0 (%s)", COMPILER);
   return ts_text_return(&text, out, cap, needed);
 }
 

@@ -79,7 +79,7 @@ typedef struct ts_gauge ts_gauge;
 /* TS_ABI_VERSION of the compiled library. */
 TS_API uint32_t ts_abi_version(void);
 
-/* "0.1.0 (gcc 12.2.0)" or the like. Errors: TS_ERANGE, TS_ENOMEM. */
+/* "0.2.0 (gcc 12.2.0)" or the like. Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_version(char *out, uint64_t cap, uint64_t *needed);
 
 /* "TS_EFULL" for -3, and so on. Errors: TS_EINVAL for a number that is no status. */

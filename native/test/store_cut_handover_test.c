@@ -153,7 +153,8 @@ static void end_now(held *h, const char *what) {
   ts_cut_end(h->writer.cut, true);
   put_together(&got);
   CHECK_MSG(snapshots_differ(&h->want, &got, what) == 0, "%s", what);
-  CHECK_MSG(limits_hold(h->store) && charges_agree(h->store), "%s: limits", what);
+  CHECK_MSG(limits_hold(h->store), "%s: limits are exceeded", what);
+  CHECK_MSG(charges_come_to_agree(h->store), "%s: charges do not agree", what);
   free(got.keys);
   snapshot_free(&h->want);
   blocks_free(&h->sink);
@@ -493,7 +494,7 @@ static void a_sink_that_fails_stops_nobody_else(void) {
   CHECK(h.writer.status == TS_EFULL && strstr(h.writer.text, "told to refuse") != NULL);
   ts_cut_end(h.writer.cut, false);
   ts_evictors_settle(store->evictors);
-  CHECK(limits_hold(store) && charges_agree(store));
+  CHECK(limits_hold(store) && charges_come_to_agree(store));
   snapshot_free(&h.want);
   blocks_free(&h.sink);
   /* The next one is whole. */

@@ -204,4 +204,14 @@ static inline bool charges_agree(const ts_store *store) {
   return true;
 }
 
+/* The same where work in the background (evictors, compaction) may take and give back memory: at some moment of the next seconds. */
+static inline bool charges_come_to_agree(ts_store *store) {
+  for (uint32_t wait = 0; wait < 5000; wait++) {
+    ts_evictors_settle(store->evictors);
+    if (charges_agree(store)) return true;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  return false;
+}
+
 #endif

@@ -83,7 +83,7 @@ Deno.test("native() works for a program in another folder, from any working dire
     for (const cwd of [folder, "/"]) {
       const { code, out, err } = await child(`${folder}/program.ts`, { cwd });
       assertEquals([code, err], [0, ""]);
-      assertStringIncludes(out, "0.1.0");
+      assertStringIncludes(out, "0.2.0");
     }
   });
 });
@@ -96,7 +96,7 @@ Deno.test("native() builds a missing library; processes that ask at once build o
     const runs = [1, 2, 3].map(() => child(`${folder}/program.ts`, { cwd: "/", env }));
     for (const { code, out, err } of await Promise.all(runs)) {
       assertEquals([code, err], [0, ""]);
-      assertStringIncludes(out, "0.1.0");
+      assertStringIncludes(out, "0.2.0");
     }
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
     assertEquals(names, ["base", "bin", "ffi", "native", "program.ts"]);
