@@ -1,6 +1,6 @@
 """Steps rows with FBGEMM's EXACT_ROWWISE_ADAGRAD (fbgemm-gpu-cpu) and prints what it makes of them, as an oracle.
 
-    python3 rowwise_adagrad.py > ../fixtures/oracle/rowwise-adagrad.json
+    python3 rowwise_adagrad.py > ../fixtures/rowwise_adagrad.json
 
 Each case is a table of ROWS rows of `dim` weights that begin with 0.5 and take STEPS steps with the gradients of `gradient`,
 row ROWS - 1 twice a step (its gradients are summed first). Weights and sums after the first and the last step are printed as

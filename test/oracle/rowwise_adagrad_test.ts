@@ -16,7 +16,7 @@ interface Recording {
   }[];
 }
 
-const file = new URL("../fixtures/oracle/rowwise-adagrad.json", import.meta.url);
+const file = new URL("../fixtures/rowwise_adagrad.json", import.meta.url);
 const recording: Recording = JSON.parse(await Deno.readTextFile(file));
 
 /** As the script draws it: 24 random bits, smaller for later rows. */
