@@ -26,6 +26,7 @@
 export { formatBytes, parseBytes } from "./base/bytes.ts";
 export { nearest } from "./base/nearest.ts";
 export { shownLine, shownText } from "./base/shown.ts";
+export { EVICTION_POLICIES } from "./base/policies.ts";
 export { type FileKind, MissingFileError, readUserText } from "./base/user_file.ts";
 export { VERSION } from "./base/version.ts";
 export { writing } from "./base/writing.ts";
@@ -69,13 +70,7 @@ export {
   popularityLaw,
   type ZipfLaw,
 } from "./ffi/curve.ts";
-export {
-  CACHE_POLICIES,
-  type CachePolicy,
-  type CacheSize,
-  cacheSize,
-  type CacheSizeOptions,
-} from "./models/workloads/cache_size.ts";
+export { type CacheSize, cacheSize, type CacheSizeOptions } from "./models/workloads/cache_size.ts";
 export {
   torchRecModule,
   type TorchRecOptions,

@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { CACHE_POLICIES, type CachePolicy, cacheSize, formatBytes, missRatioCurve } from "../mod.ts";
+import { cacheSize, EVICTION_POLICIES, type EvictionPolicy, formatBytes, missRatioCurve } from "../mod.ts";
 import { keysOrLaw } from "./curve.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
@@ -22,12 +22,12 @@ export function shareOf(text: string): number {
   throw new UsageError(`Cannot use --hit ${text}: give a share of hits such as 90% or 0.9`);
 }
 
-function policies(text: string): readonly CachePolicy[] {
-  if (text === "all") return CACHE_POLICIES;
+function policies(text: string): readonly EvictionPolicy[] {
+  if (text === "all") return EVICTION_POLICIES;
   return text.split(",").map((word) => {
-    const found = CACHE_POLICIES.find((one) => one === word);
+    const found = EVICTION_POLICIES.find((one) => one === word);
     if (found !== undefined) return found;
-    throw new UsageError(`Cannot use the policy "${word}": expected all, or some of ${CACHE_POLICIES.join(", ")}`);
+    throw new UsageError(`Cannot use the policy "${word}": expected all, or some of ${EVICTION_POLICIES.join(", ")}`);
   });
 }
 
@@ -50,7 +50,7 @@ export function addCache(program: Command, { terminal }: Context): void {
     .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12", positive("rows"))
     .option("--s <skew>", "its skew", Number, 1.05)
     .option("--q <shift>", "what flattens its head", Number, 0)
-    .option("--policy <names>", `all, or some of ${CACHE_POLICIES.join(",")}`, policies, ["lru"])
+    .option("--policy <names>", `all, or some of ${EVICTION_POLICIES.join(",")}`, policies, ["lru"])
     .option("--batch <n>", "lookups that come together and count each row once", positive("batch"), 1)
     .option("--row-bytes <n>", "bytes of a row in the cache", positive("row-bytes"), 256)
     .option("--columns <roles>", COLUMNS_HELP)

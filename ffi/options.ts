@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EvictionPolicy } from "../base/policies.ts";
 import { parseBytes } from "../base/bytes.ts";
 import { foundText } from "../base/diagnostics.ts";
 import { encodeText, message } from "./errors.ts";
@@ -11,8 +12,7 @@ import { checkFields, type FieldsOf, listOption } from "../base/fields.ts";
 import { native } from "./library.ts";
 import type { HbmLibrary, PmemLibrary, StorageType } from "./storage.ts";
 
-/** What decides which rows leave a full tier for the one below. */
-export type EvictionPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu";
+export type { EvictionPolicy };
 
 /**
  * Options of an SSDHASH tier: rows in append-only files of our own form, with an index in DRAM. What is absent is left to

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { EVICTION_POLICIES } from "../base/policies.ts";
 import { parseBytes } from "../base/bytes.ts";
 import * as v from "../base/valibot.ts";
 import { DURATION_PATTERN, SIZE_PATTERN } from "../base/units.ts";
@@ -33,9 +34,6 @@ import {
 } from "./training_schema.ts";
 
 export type * from "./scenario.ts";
-
-/** Policies, as `ffi/options.ts` types them. */
-const POLICIES = ["lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu"] as const;
 
 /** Points that a matrix cannot vary, since they belong to the whole run. */
 export const FIXED_FIELDS: readonly string[] = [
@@ -346,7 +344,7 @@ const configuration = v.strictObject({
     'What counts against the sizes: everything the store holds, or padded rows only (DeepRec\'s way). Default "all".',
   )),
   policy: v.exactOptional(described(
-    v.picklist(POLICIES),
+    v.picklist(EVICTION_POLICIES),
     'Which rows leave a full tier; with several tiers only. Default "clock".',
   )),
   evictionThreads: v.exactOptional(whole(

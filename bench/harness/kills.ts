@@ -7,6 +7,7 @@
  */
 
 import { randomNumbers } from "../../base/random.ts";
+import { readProcess } from "../../scenarios/run/launchers.ts";
 import { readResult } from "../../scenarios/result.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
 import { ROOT } from "../../setup/state.ts";
@@ -44,15 +45,10 @@ export interface RunKills {
 }
 
 /** The child processes of one. */
-function childrenOf(pid: number): number[] {
-  return Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((other) => {
-    try {
-      const stat = Deno.readTextFileSync(`/proc/${other}/stat`);
-      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
-    } catch {
-      return false; // it has ended
-    }
-  });
+export function childrenOf(pid: number): number[] {
+  return Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((other) =>
+    readProcess(other)?.parent === pid
+  );
 }
 
 function kill(pid: number): boolean {

@@ -6,6 +6,7 @@
  */
 
 import type { Size } from "../../base/bytes.ts";
+import { EVICTION_POLICIES, type EvictionPolicy } from "../../base/policies.ts";
 import type { MachineCost } from "../costs/machine_cost.ts";
 import type { Target } from "./target.ts";
 import type { MatrixPoint, MatrixValue } from "../../base/matrix.ts";
@@ -243,17 +244,9 @@ export interface Checkpoint {
 }
 
 /** Which rows leave a full tier: a policy of our store, or the least recently used of a set of places (a GPU's row cache). */
-export type SimulatedPolicy = "lru" | "lfu" | "clock" | "s3fifo" | "sieve" | "tinylfu" | "set-associative";
+export type SimulatedPolicy = EvictionPolicy | "set-associative";
 /** Every {@linkcode SimulatedPolicy}. */
-export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = [
-  "lru",
-  "lfu",
-  "clock",
-  "s3fifo",
-  "sieve",
-  "tinylfu",
-  "set-associative",
-];
+export const SIMULATED_POLICIES: readonly SimulatedPolicy[] = [...EVICTION_POLICIES, "set-associative"];
 
 /** Policies whose misses follow from a law without a replay. */
 export const FORMULA_POLICIES: ReadonlySet<SimulatedPolicy> = new Set(["lru", "lfu", "set-associative"]);

@@ -5,32 +5,20 @@
  */
 
 import { type CurveOptions, type MissRatioCurve, missRatioCurve } from "../../ffi/curve.ts";
-import type { ReplayPolicy } from "../../ffi/replay.ts";
-
-/** Policies of our store that caches are sized for. */
-export const CACHE_POLICIES: readonly Exclude<ReplayPolicy, "opt">[] = [
-  "lru",
-  "lfu",
-  "clock",
-  "s3fifo",
-  "sieve",
-  "tinylfu",
-];
-/** One of {@linkcode CACHE_POLICIES}. */
-export type CachePolicy = typeof CACHE_POLICIES[number];
+import type { EvictionPolicy } from "../../base/policies.ts";
 
 /** What a cache is asked to do. */
 export interface CacheSizeOptions extends Pick<CurveOptions, "keys" | "law" | "batch" | "method"> {
   /** Share of the lookups that is to be answered by the cache, above 0 and below 1. */
   readonly hits: number;
   /** Which row leaves a full cache. Default `"lru"`. */
-  readonly policy?: CachePolicy;
+  readonly policy?: EvictionPolicy;
 }
 
 /** A cache that hits often enough. */
 export interface CacheSize {
   /** As asked. */
-  readonly policy: CachePolicy;
+  readonly policy: EvictionPolicy;
   /** How its misses were found. */
   readonly method: MissRatioCurve["method"];
   /** Rows it holds; undefined where no cache hits so often: rows that come for the first time are misses of every size. */

@@ -1,18 +1,11 @@
+import type { OptimizerOptions } from "../../ffi/options.ts";
 import type { EmbeddingOptimizer } from "../../ffi/trainer_options.ts";
 
 /** What weights and slots of a row are padded to, bytes; as `ts_table_row_bytes` says. */
 const PADDING = 16;
 
 /** What updates the rows of a table. */
-export type RowOptimizer =
-  | "sgd"
-  | "adagrad"
-  | "adagradDecay"
-  | "adam"
-  | "adamAsync"
-  | "adamW"
-  | "ftrl"
-  | "rowwiseAdagrad";
+export type RowOptimizer = Extract<OptimizerOptions, string>;
 
 /** What an optimizer is to the trainer and to a row. */
 interface Rule {

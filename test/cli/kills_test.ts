@@ -1,7 +1,9 @@
 /** Real kills of real processes: no sample is lost, nothing is left for good, nobody trains for nobody. */
 
+import "../native_library.ts";
 import { statfsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { childrenOf } from "../../bench/harness/kills.ts";
 import { readResult } from "../../scenarios/result.ts";
 import { isInMemory } from "../../machines/inventory/file_system.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
@@ -70,15 +72,7 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 
 /** The processes below one. */
 function below(pid: number): number[] {
-  const children = Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((other) => {
-    try {
-      const stat = Deno.readTextFileSync(`/proc/${other}/stat`);
-      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
-    } catch {
-      return false;
-    }
-  });
-  return children.flatMap((child) => [child, ...below(child)]);
+  return childrenOf(pid).flatMap((child) => [child, ...below(child)]);
 }
 
 /** Whether a process has a file of a folder mapped, by which `clean` finds a run. */

@@ -3,7 +3,8 @@
 import "../../native_library.ts";
 import { randomNumbers } from "../../../base/random.ts";
 import { missRatioCurve } from "../../../ffi/curve.ts";
-import { CACHE_POLICIES, cacheSize } from "../../../models/workloads/cache_size.ts";
+import { EVICTION_POLICIES } from "../../../base/policies.ts";
+import { cacheSize } from "../../../models/workloads/cache_size.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { inFolder, runCommand } from "../../cli/command.ts";
 
@@ -38,14 +39,14 @@ const STREAMS: Readonly<Record<string, BigInt64Array>> = {
   ),
 };
 
-const replayed = (keys: BigInt64Array, policy: typeof CACHE_POLICIES[number], rows: number): number =>
+const replayed = (keys: BigInt64Array, policy: typeof EVICTION_POLICIES[number], rows: number): number =>
   1 - (missRatioCurve({ keys, policy, sizes: [rows] }).missRatios[0] ?? NaN);
 
 Deno.test.each(Object.keys(STREAMS).map((name) => ({ name })))(
   "a stream, $name: what is found hits as often as it says",
   ({ name }) => {
     const keys = STREAMS[name] as BigInt64Array;
-    for (const policy of CACHE_POLICIES) {
+    for (const policy of EVICTION_POLICIES) {
       for (const hits of [0.3, 0.6, 0.8]) {
         const { rows, hits: said, distinct } = cacheSize({ keys, policy, hits });
         if (rows === undefined) {
@@ -67,7 +68,7 @@ Deno.test.each(Object.keys(STREAMS).map((name) => ({ name })))(
 Deno.test("a law: a stream drawn from it hits within a hundredth of what was asked for", () => {
   for (const [s, hits] of [[1.05, 0.7], [0.6, 0.5], [1.3, 0.9]] as const) {
     const rows = 20_000, keys = drawn(rows, s, 400_000, 9);
-    for (const policy of CACHE_POLICIES) {
+    for (const policy of EVICTION_POLICIES) {
       const found = cacheSize({ law: { rows, s }, hits, policy });
       assert(found.rows !== undefined && found.rows < rows, `${policy}: ${found.rows}`);
       const { missRatios: [missed = NaN] } = missRatioCurve({ keys, policy, sizes: [found.rows], uncounted: 200_000 });
