@@ -55,6 +55,8 @@ export const BARS: Readonly<Record<string, Bar>> = {
   "step/floor": { atLeast: 0.9 },
   "step-bf16/floor": { atLeast: 0.85 },
   "step/torch": { atLeast: 1.3 },
+  "step/torch-fbgemm": { atLeast: 1.2 },
+  "step-bf16/torch-fbgemm": { atLeast: 1.35 },
   "embedding/torch": { atLeast: 6 },
   "bf16/fp32": { atLeast: 1.6 },
   "auc-difference bf16/fp32": { atMost: 0.001 },

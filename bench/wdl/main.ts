@@ -13,7 +13,7 @@ import { NATIVE_FOLDER } from "../../base/native_build.ts";
 import { ensureBuild } from "../../setup/build.ts";
 import { machineFacts, planOrUsage, run, writeResult } from "../program.ts";
 import { sortedRows, tableRows } from "../rows.ts";
-import { measureModel, type Setting } from "./measure.ts";
+import { findFbgemm, measureModel, type Setting } from "./measure.ts";
 import { BATCH, parsePlan } from "./plan.ts";
 import { type Measured, wdlRows } from "./rows.ts";
 
@@ -23,10 +23,17 @@ async function main(args: readonly string[]): Promise<void> {
   if (plan === undefined) return;
   const say = (text: string): void => console.error(text);
   ensureBuild();
-  await run("make", ["-s", "-C", `${NATIVE_FOLDER}/bench`, `-j${navigator.hardwareConcurrency}`, "wdl"]);
+  await run("make", [
+    "-s",
+    "-C",
+    `${NATIVE_FOLDER}/bench`,
+    `-j${navigator.hardwareConcurrency}`,
+    "wdl",
+    "mkl_every_cpu",
+  ]);
   Deno.mkdirSync(plan.scratch, { recursive: true });
   const scratch = Deno.makeTempDirSync({ dir: plan.scratch, prefix: "bench-wdl-" });
-  const setting: Setting = { plan, scratch, say };
+  const setting: Setting = { plan, scratch, say, fbgemm: findFbgemm(plan, say) };
   const facts = {
     ...machineFacts(plan.library),
     full: plan.full,
@@ -46,7 +53,7 @@ async function main(args: readonly string[]): Promise<void> {
       Object.assign(facts, more);
       say(`${model.name} took ${((performance.now() - start) / 1000).toFixed(0)} s`);
     }
-    const rows = wdlRows(all, plan.parts);
+    const rows = wdlRows(all);
     const shown = sortedRows(rows).filter(({ name }) => !/processor time$|^(time|cpu) /.test(name));
     console.log(
       `\nThe trainer's bench, ${plan.models.map(({ name }) => name).join(" and ")}, ${plan.threads} threads\n`,

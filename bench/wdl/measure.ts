@@ -6,6 +6,7 @@
 
 import { generateData } from "../../ffi/data.ts";
 import { NATIVE_FOLDER } from "../../base/native_build.ts";
+import { cpuFlags, type Fbgemm, fbgemmHere, makeFbgemm, mklProblem } from "./fbgemm.ts";
 import { pythonWithTorch } from "./python.ts";
 import { type Answer, Contender, ContenderError, numberOf } from "../contender.ts";
 import { type Options, WrongResultError } from "../setting.ts";
@@ -14,6 +15,7 @@ import { contendersOf, type Measured, type Round, type Times, type Who } from ".
 
 const PROGRAMS = `${NATIVE_FOLDER}/build/bench`;
 const SCRIPT = new URL("torch_wdl.py", import.meta.url).pathname;
+const FBGEMM_SCRIPT = new URL("torch_fbgemm.py", import.meta.url).pathname;
 
 /** Optimizers of the default scenario (scenarios/pmem-modes.jsonc). */
 const RATES = { wide: 0.02, wideFirst: 1e-7, deep: 0.005, deepFirst: 1e-8 };
@@ -65,6 +67,23 @@ export interface Setting {
   readonly scratch: string;
   /** Tells the person that waits what is going on. */
   readonly say: (text: string) => void;
+  /** PyTorch with FBGEMM and its MKL, or why they are not here. */
+  readonly fbgemm: Found;
+}
+
+/** Where PyTorch with FBGEMM is, or why it is not. */
+type Found = { readonly here: Fbgemm } | { readonly missing: string };
+
+/** PyTorch with FBGEMM, made if the plan has it: the floor takes its MKL wherever it is. */
+export function findFbgemm(plan: Plan, say: (text: string) => void): Found {
+  try {
+    const here = plan.parts.includes("fbgemm") ? makeFbgemm({ say }) : fbgemmHere();
+    return here === undefined ? { missing: "MKL is not here, --only=fbgemm brings it" } : { here };
+  } catch (error) {
+    if (!(error instanceof ContenderError)) throw error;
+    say(`  fbgemm is left out: ${error.message}`);
+    return { missing: error.message };
+  }
 }
 
 /** A size of the model with its data. */
@@ -97,6 +116,23 @@ export function blasProblem(blas: string): string | undefined {
   return `PyTorch multiplies with ${blas}, which is no fast BLAS: apt-get install libopenblas0-openmp`;
 }
 
+/** Why the products of one of PyTorch's contenders do not count, or `undefined`. */
+function problemOf(who: Who, blas: string): string | undefined {
+  if (who.startsWith("fbgemm")) return mklProblem(blas, cpuFlags());
+  return who.startsWith("torch") ? blasProblem(blas) : undefined;
+}
+
+/** Starts PyTorch, with FBGEMM or as this machine has it. */
+function startTorch({ fbgemm }: Setting, who: Who): Contender {
+  if (who.startsWith("fbgemm")) {
+    if ("missing" in fbgemm) throw new ContenderError(fbgemm.missing);
+    return new Contender(who, fbgemm.here.python, [FBGEMM_SCRIPT], fbgemm.here.env);
+  }
+  const torch = findTorch();
+  if ("missing" in torch) throw new ContenderError(torch.missing);
+  return new Contender(who, torch.python, [SCRIPT]);
+}
+
 /** Steps of every contender in a whole run. */
 function stepsOf(plan: Plan): number {
   return plan.warmUp + 1 + plan.rounds * (plan.steps + 1);
@@ -106,17 +142,19 @@ function stepsOf(plan: Plan): number {
 async function start(setting: Setting, one: Case, who: Who): Promise<{ contender: Contender; answer: Answer }> {
   const { plan, say } = setting;
   const batches = stepsOf(plan);
+  const { fbgemm } = setting;
   const common = { data: one.train, dims: one.model.dims, threads: plan.threads, batch: BATCH, seed: SEED, batches };
   const launch = (): [Contender, Options] => {
     if (who === "floor" || who === "floor-bf16") {
-      return [new Contender(who, `${PROGRAMS}/wdl_floor`), { bf16: who === "floor" ? 0 : 1 }];
+      const bf16 = who === "floor" ? 0 : 1;
+      const program = `${PROGRAMS}/wdl_floor`;
+      if ("missing" in fbgemm) return [new Contender(who, program), { bf16 }];
+      return [new Contender(who, program, [], fbgemm.here.env), { bf16, mkl: fbgemm.here.mkl }];
     }
     const switches = OURS[who];
     if (switches === undefined) {
-      const torch = findTorch();
-      if ("missing" in torch) throw new ContenderError(torch.missing);
-      return [new Contender(who, torch.python, [SCRIPT]), {
-        dtype: who === "torch" ? "fp32" : "bf16",
+      return [startTorch(setting, who), {
+        dtype: who.endsWith("bf16") ? "bf16" : "fp32",
         rate: RATES.deep,
         accumulator: RATES.deepFirst,
         wide_rate: RATES.wide,
@@ -142,7 +180,7 @@ async function start(setting: Setting, one: Case, who: Who): Promise<{ contender
   const [contender, options] = launch();
   try {
     const answer = await contender.command("prepare", { ...common, ...options });
-    const problem = who.startsWith("torch") ? blasProblem(answer["blas"] ?? "no BLAS") : undefined;
+    const problem = problemOf(who, answer["blas"] ?? "no BLAS");
     if (problem !== undefined) throw new ContenderError(problem);
     say(`  ${who}: ${Object.entries(answer).map(([name, value]) => `${name} ${value}`).join(", ")}`);
     return { contender, answer };
@@ -210,7 +248,14 @@ async function runRounds(
  * @throws {WrongResultError} If PyTorch and ours do not train the same.
  */
 export function compareLosses(losses: ReadonlyMap<Who, number>): void {
-  for (const [ours, theirs] of [["keep", "torch"], ["bf16", "torch-bf16"], ["keep", "none"]] as const) {
+  const pairs = [
+    ["keep", "torch"],
+    ["bf16", "torch-bf16"],
+    ["keep", "fbgemm"],
+    ["bf16", "fbgemm-bf16"],
+    ["keep", "none"],
+  ] as const;
+  for (const [ours, theirs] of pairs) {
     const [a, b] = [losses.get(ours), losses.get(theirs)];
     if (a === undefined || b === undefined) continue;
     const limit = theirs === "none" ? 0 : LOSS_TOLERANCE;
@@ -258,15 +303,15 @@ export async function measureModel(
   let rounds: readonly Round[] = [];
   let absent = new Map<Who, string>();
   let staged: number | undefined;
-  const who = contendersOf(plan.parts);
+  const who = contendersOf(model.parts);
   if (who.length > 0) {
     await using stack = new AsyncDisposableStack();
     const started = await startAll(setting, one, who, stack);
     absent = started.absent;
     for (const [name, answer] of started.answers) {
-      for (const key of ["torch", "blas", "onednn", "kernels"]) {
+      for (const key of ["torch", "fbgemm", "blas", "bf16", "onednn", "products", "kernels"]) {
         const value = answer[key];
-        if (value !== undefined) facts[`${name}.${key}`] = value;
+        if (value !== undefined) facts[key === "products" ? `${model.name}.${name}.${key}` : `${name}.${key}`] = value;
       }
     }
     const keep = started.here.get("keep");
@@ -281,7 +326,7 @@ export async function measureModel(
       const wall = rounds.reduce((sum, round) => sum + (round.keep?.seconds ?? NaN), 0) / rounds.length;
       staged = (await stagedNs() - before) * 1e-9 / (stepsOf(plan) * wall * plan.threads);
     }
-    for (const [name, contender] of plan.parts.includes("bf16") ? started.here : []) {
+    for (const [name, contender] of model.parts.includes("bf16") ? started.here : []) {
       if (!["keep", "bf16"].includes(name)) continue;
       const left = QUALITY_STEPS - stepsOf(plan) - 1;
       if (left > 0) await contender.command("train", { steps: left });
@@ -291,13 +336,22 @@ export async function measureModel(
     say(`  ${rounds.length} rounds of steps`);
   }
   let embedding: Measured["embedding"] = [];
-  if (plan.parts.includes("embedding")) {
+  if (model.parts.includes("embedding")) {
     const result = await runEmbeddings(setting, one);
     embedding = result.embedding;
     absent = new Map([...absent, ...result.absent]);
     say(`  ${embedding.length} rounds of embeddings alone`);
   }
   for (const file of [one.train, one.test]) Deno.removeSync(file);
-  const all = { name: model.name, rounds, embedding, auc, absent };
+  const { fbgemm } = setting;
+  const all = {
+    name: model.name,
+    parts: model.parts,
+    ..."missing" in fbgemm ? { withoutMkl: fbgemm.missing } : {},
+    rounds,
+    embedding,
+    auc,
+    absent,
+  };
   return { measured: staged === undefined ? all : { ...all, staged }, facts };
 }

@@ -7,8 +7,18 @@
 import { type BenchRow, missingRow, ratioRow, worstRow } from "../rows.ts";
 import type { Part } from "./plan.ts";
 
-/** Who takes part: the floors, our trainer with some switches, PyTorch. */
-export type Who = "floor" | "floor-bf16" | "keep" | "bf16" | "none" | "all" | "torch" | "torch-bf16";
+/** Who takes part: the floors, our trainer with some switches, PyTorch, PyTorch with FBGEMM. */
+export type Who =
+  | "floor"
+  | "floor-bf16"
+  | "keep"
+  | "bf16"
+  | "none"
+  | "all"
+  | "torch"
+  | "torch-bf16"
+  | "fbgemm"
+  | "fbgemm-bf16";
 
 /** What a contender took for one step in one round, seconds. */
 export interface Times {
@@ -27,6 +37,10 @@ export type Round = Readonly<Partial<Record<Who, Times>>>;
 export interface Measured {
   /** Of the model. */
   readonly name: string;
+  /** What was run on it. */
+  readonly parts: readonly Part[];
+  /** Why the floor has no products of MKL, where it has none. */
+  readonly withoutMkl?: string;
   /** Rounds of steps. */
   readonly rounds: readonly Round[];
   /** Rounds of embeddings alone: seconds of ours and of PyTorch's. */
@@ -45,6 +59,8 @@ const RATIOS: readonly (readonly [part: Part, row: string, slower: Who, faster: 
   ["floor", "step-bf16/floor", "floor-bf16", "bf16", ""],
   ["torch", "step/torch", "torch", "keep", "fp32, "],
   ["torch", "step/torch", "torch-bf16", "bf16", "bf16, "],
+  ["fbgemm", "step/torch-fbgemm", "fbgemm", "keep", ""],
+  ["fbgemm", "step-bf16/torch-fbgemm", "fbgemm-bf16", "bf16", ""],
   ["bf16", "bf16/fp32", "keep", "bf16", ""],
   ["switches", "all/none", "none", "all", ""],
 ];
@@ -63,7 +79,12 @@ function ratio(name: string, measured: Measured, over: Who, under: Who, clock: "
   const missing = [over, under].find((who) => measured.rounds.every((round) => round[who] === undefined));
   if (missing !== undefined) return missingRow(name, measured.absent.get(missing) ?? `${missing} did not run`);
   const at = (round: Round, who: Who): number => round[who]?.[clock] ?? NaN;
-  return ratioRow(name, measured.rounds.map((round) => at(round, over) / at(round, under)));
+  const ratios = measured.rounds.map((round) => at(round, over) / at(round, under));
+  const { withoutMkl } = measured;
+  const note = over.startsWith("floor") && withoutMkl !== undefined
+    ? `oneDNN's products alone: ${withoutMkl}`
+    : undefined;
+  return ratioRow(name, ratios, note);
 }
 
 /** Rows of one name over all sizes: the worst first. */
@@ -125,7 +146,7 @@ function keepRows(all: readonly Measured[]): BenchRow[] {
 /** Not ratios: milliseconds of a step. */
 function timeRows(all: readonly Measured[]): BenchRow[] {
   return all.flatMap((measured) => {
-    const here = contendersOf(["floor", "torch", "bf16", "switches"]).filter((who) =>
+    const here = contendersOf(["floor", "torch", "fbgemm", "bf16", "switches"]).filter((who) =>
       measured.rounds.some((round) => round[who] !== undefined)
     );
     const row = (name: string, values: readonly number[]): BenchRow => ({
@@ -143,27 +164,28 @@ function timeRows(all: readonly Measured[]): BenchRow[] {
  * All rows of the bench.
  *
  * @param all One entry a size of the model.
- * @param parts What was run.
  */
-export function wdlRows(all: readonly Measured[], parts: readonly Part[]): BenchRow[] {
+export function wdlRows(all: readonly Measured[]): BenchRow[] {
   const rows: BenchRow[] = [];
-  for (const name of new Set(RATIOS.filter(([part]) => parts.includes(part)).map(([, row]) => row))) {
+  const having = (part: Part): Measured[] => all.filter(({ parts }) => parts.includes(part));
+  for (const name of new Set(RATIOS.map(([, row]) => row))) {
     const own = RATIOS.filter(([, row]) => row === name);
     const of = (clock: "seconds" | "cpu"): BenchRow[] =>
       all.flatMap((measured) =>
-        own.map(([, , slower, faster, detail]) => {
+        own.filter(([part]) => measured.parts.includes(part)).map(([, , slower, faster, detail]) => {
           const more = clock === "cpu" ? ", processor time" : "";
           return ratio(`${name} ${detail}${measured.name}${more}`, measured, slower, faster, clock);
         })
       );
-    rows.push(...worst(name, of("seconds")), ...of("cpu"));
+    const bySeconds = of("seconds");
+    if (bySeconds.length > 0) rows.push(...worst(name, bySeconds), ...of("cpu"));
   }
-  if (parts.includes("bf16")) {
+  const [accuracy, input, embedding] = [having("bf16"), having("input"), having("embedding")];
+  if (accuracy.length > 0) {
     const name = "auc-difference bf16/fp32";
-    rows.push(...worst(name, all.map((measured) => accuracyRow(`${name} ${measured.name}`, measured))));
+    rows.push(...worst(name, accuracy.map((measured) => accuracyRow(`${name} ${measured.name}`, measured))));
   }
-  if (parts.includes("input")) rows.push(...inputRows(all));
-  if (parts.includes("embedding")) rows.push(...embeddingRows(all));
-  if (parts.includes("switches")) rows.push(...keepRows(all));
-  return [...rows, ...timeRows(all)];
+  if (input.length > 0) rows.push(...inputRows(input));
+  if (embedding.length > 0) rows.push(...embeddingRows(embedding));
+  return [...rows, ...keepRows(having("switches")), ...timeRows(all)];
 }

@@ -9,7 +9,9 @@ The model, the batches and their order are the trainer's. What is easier for PyT
 bf16 is autocast. PyTorch 1.13 and later.
 """
 
+import ctypes
 import os
+import re
 import resource
 import sys
 import time
@@ -28,11 +30,36 @@ def cardinalities(path):
         return [int(n) for n in numpy.frombuffer(file.read(40 + 8 * COLUMNS), "<u8", COLUMNS, 40)]
 
 
+# mkl_cbwr_get_auto_branch(): the numbers of MKL's header for the instructions that it takes by itself.
+BRANCHES = {4: "sse2", 8: "sse4.2", 9: "avx", 10: "avx2", 12: "avx512", 14: "avx512_e1"}
+
+
+def mkl():
+    """MKL within PyTorch and the instructions that it takes on this CPU, as "mkl-2024.2:avx2"."""
+    library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
+    text = ctypes.create_string_buffer(256)
+    library.MKL_Get_Version_String(text, len(text))
+    version = re.search(r"Version ([0-9.]+)", text.value.decode())
+    branch = library.mkl_serv_cbwr_get_auto_branch()
+    return f"mkl-{version[1] if version else 'unknown'}:{BRANCHES.get(branch, f'branch-{branch}')}"
+
+
 def blas():
-    """The library that multiplies fp32 matrices, as this process has mapped it."""
+    """What multiplies fp32 matrices: MKL within PyTorch, or the library that PyTorch's own is linked with. NumPy brings one
+    of its own, which PyTorch does not call."""
+    if torch.backends.mkl.is_available():
+        return mkl()
     with open("/proc/self/maps", encoding="utf-8") as file:
         found = {os.path.realpath(line.split()[-1]) for line in file if "blas" in line.rsplit("/", 1)[-1]}
-    return ",".join(sorted(found)) or "none"
+    return ",".join(sorted(path for path in found if "/numpy.libs/" not in path and "cublas" not in path)) or "none"
+
+
+def need_bf16():
+    """Without instructions for bf16, PyTorch multiplies it one number at a time: minutes a step."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        flags = set(next((line for line in file if line.startswith(("flags", "Features"))), "").split())
+    if not flags & {"avx512_bf16", "amx_bf16", "bf16"}:
+        raise ValueError("Cannot train in bf16: this CPU has none of avx512_bf16, amx_bf16 and bf16")
 
 
 class WideAndDeep(torch.nn.Module):
@@ -71,11 +98,13 @@ class Contender:
     def prepare(self, options):
         threads = int(options.get("threads", 2))
         torch.set_num_threads(threads)
-        torch.manual_seed(1)
         path, rows, buckets = options["data"], int(options.get("batch", 2048)), int(options.get("buckets", 10000))
         dims = [int(dim) for dim in options.get("dims", "16").split(",")]
         dims = dims * COLUMNS if len(dims) == 1 else dims
         hidden = [int(units) for units in options.get("hidden", "1024,512,256").split(",")]
+        self.bf16 = options.get("dtype", "fp32") == "bf16"
+        if self.bf16:
+            need_bf16()
         labels, numerics, keys = read_cache(path, torch.float32)
         starts = list(batch_starts(int(options.get("seed", 0)), len(labels), rows, int(options.get("batches", 64))))
         ids = [torch.from_numpy(numpy.unique(column, return_inverse=True)[1]) for column in keys]
@@ -84,10 +113,21 @@ class Contender:
         self.batches = []
         for first in starts:
             at = slice(first, first + rows)
-            one_a_bag = [column[at].unsqueeze(1).contiguous() for column in ids]
-            self.batches.append((labels[at], numerics[at].contiguous(), one_a_bag, wide[:, at].t().contiguous()))
-        self.model = WideAndDeep(cardinalities(path), dims, hidden, buckets)
-        self.gradients = [torch.full((rows, dim), 1e-5) for dim in dims]
+            columns, crossed = [column[at] for column in ids], wide[:, at].t().contiguous()
+            self.batches.append((labels[at], numerics[at].contiguous(), self.indices(columns), crossed))
+        self.step = 0
+        facts = self.build(cardinalities(path), dims, hidden, buckets, options)
+        return {"torch": torch.__version__, "threads": torch.get_num_threads(), "blas": blas(), **facts}
+
+    def indices(self, columns):
+        """A batch's ids of each column as the lookup takes them: one a bag."""
+        return [column.unsqueeze(1).contiguous() for column in columns]
+
+    def build(self, counts, dims, hidden, buckets, options):
+        """Model and optimizers; facts for the answer."""
+        torch.manual_seed(1)
+        self.model = WideAndDeep(counts, dims, hidden, buckets)
+        self.gradients = [torch.full((int(options.get("batch", 2048)), dim), 1e-5) for dim in dims]
         rate, first_sum = float(options["rate"]), float(options["accumulator"])
         dense = list(self.model.deep.parameters())
         self.optimizers = [
@@ -102,9 +142,7 @@ class Contender:
         self.of_tables = torch.optim.Adagrad(
             self.model.tables.parameters(), lr=rate, initial_accumulator_value=first_sum, eps=1e-30
         )
-        self.bf16 = options.get("dtype", "fp32") == "bf16"
-        self.step = 0
-        return {"torch": torch.__version__, "threads": torch.get_num_threads(), "blas": blas()}
+        return {}
 
     def next_batch(self):
         self.step += 1
@@ -151,8 +189,8 @@ def processor_time():
     return used.ru_utime + used.ru_stime
 
 
-def main():
-    contender = Contender()
+def main(contender):
+    """Obeys until standard input ends."""
     for line in sys.stdin:
         verb, *words = line.split() or [""]
         if verb in ("", "quit"):
@@ -165,4 +203,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(Contender())

@@ -16,8 +16,12 @@ void dense_stop(const char *what);
 char *dense_take(uint64_t bytes);
 uint64_t dense_processor_ns(clockid_t clock);
 
-/* Finds the fastest form of every product over `in` inputs. */
+#define DENSE_PRODUCTS (3u * DENSE_LAYERS)
+
+/* Finds the fastest form of every product over `in` inputs: oneDNN's, or MKL's where dense_mkl_open() found it. */
 void dense_floor_open(const ts_dnnl *dnnl, uint32_t in, bool bf16);
+/* How many of the DENSE_PRODUCTS are MKL's. */
+uint32_t dense_floor_mkl(void);
 void dense_floor_close(void);
 /* Products of forward, backward and weight gradients of a batch. */
 void dense_floor_step(ts_pool *pool);

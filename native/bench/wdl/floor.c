@@ -1,13 +1,14 @@
-/* floor.c - the least that a step of Wide & Deep must do: the matrix products of its dense layers in oneDNN alone
- * (dense_floor.h), and gathers and scatters of its embeddings by the store bench's floor (floor.h), one table a column that
+/* floor.c - the least that a step of Wide & Deep must do: the matrix products of its dense layers alone, each
+ * in oneDNN or MKL, whichever is faster (dense_floor.h), and gathers and scatters of its embeddings by the store bench's floor (floor.h), one table a column that
  * holds every key of the data. No wide part, loss, activation, dense optimizer, copy, or input.
  *
- *   prepare data=<file> dims=<widths> threads=<n> bf16=0|1
+ *   prepare data=<file> dims=<widths> threads=<n> bf16=0|1 mkl=<library that exports MKL; none: oneDNN alone>
  *   train steps=<n>        seconds and processor time of one step
  *   embedding steps=<n>    of gathers and scatters alone
  *   dense steps=<n>        of products alone */
 #include "batches.h"
 #include "dense_floor.h"
+#include "dense_mkl.h"
 #include "floor.h"
 
 #include "wdl/input/planted.h"
@@ -47,17 +48,20 @@ static bool prepare(const bench_options *options, char *reply, char *error) {
     if (!fill(c, error)) return false;
     count += batches.cache.header.cardinality[c];
   }
-  gradients = wdl_gradients(&batches);
   const ts_err err = {error, BENCH_TEXT};
   const bool bf16 = bench_number(options, "bf16", 0) != 0;
   const ts_dnnl *dnnl;
   if (ts_dnnl_open(&dnnl, err) != TS_OK || ts_dnnl_need_primitives(dnnl, "the floor", "nothing", err) != TS_OK ||
       (bf16 && ts_dnnl_need_bf16(dnnl, err) != TS_OK))
     return false;
+  const char *mkl = bench_text(options, "mkl", "");
+  if (*mkl != '\0' && !dense_mkl_open(mkl, error, BENCH_TEXT)) return false;
   dense_floor_open(dnnl, batches.inputs, bf16);
-  snprintf(reply, BENCH_TEXT, "seconds=%.3f rows=%llu inputs=%u kernels=%s onednn=%d.%d.%d",
+  const uint32_t theirs = dense_floor_mkl();
+  snprintf(reply, BENCH_TEXT, "seconds=%.3f rows=%llu inputs=%u kernels=%s onednn=%d.%d.%d products=oneDNN:%u,MKL:%u%s",
            (double)(bench_now_ns() - start) * 1e-9, (unsigned long long)count, batches.inputs, kernels[0]->name, dnnl->major,
-           dnnl->minor, dnnl->patch);
+           dnnl->minor, dnnl->patch, DENSE_PRODUCTS - theirs, theirs, *mkl == '\0' ? ",not-asked" : "");
+  gradients = wdl_gradients(&batches); /* from here on it can be measured */
   return true;
 }
 
