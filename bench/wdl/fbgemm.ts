@@ -16,7 +16,7 @@ export const PACKAGES: readonly string[] = ["torch==2.14.1", "fbgemm-gpu-cpu==1.
 /** Where it stays between runs. */
 const FOLDER = `${ROOT}/.cache/bench-fbgemm`;
 
-/** Of the last words of a program that failed: what a table can show. */
+/** Letters of what a program that failed said: as many as a table can show. */
 const SHOWN = 300;
 
 /** A step of making the environment. */
@@ -41,7 +41,9 @@ export interface Fbgemm {
 
 function runStep({ what, program, args, remedy }: Step): void {
   const fail = (detail: string): never => {
-    throw new ContenderError(`Cannot ${what}: ${detail.replaceAll(/\s+/g, " ").trim().slice(-SHOWN)}; ${remedy}`);
+    const lines = detail.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+    const told = lines.findLast((line) => line.startsWith("ERROR: ")) ?? lines.at(-1) ?? "it failed without a word";
+    throw new ContenderError(`Cannot ${what}: ${told.replace("ERROR: ", "").slice(0, SHOWN)}; ${remedy}`);
   };
   try {
     const { success, stdout, stderr } = new Deno.Command(program, { args: [...args], stdin: "null" }).outputSync();

@@ -176,8 +176,8 @@ Deno.test("makeFbgemm() names what is missing, says what it downloads, and makes
     const pip = (end: string): string =>
       `#!/bin/sh\nmkdir -p "$4/bin" "$4/lib/python3.11"\nprintf '#!/bin/sh\\n${end}\\n' > "$4/bin/python"\nchmod +x "$4/bin/python"\n`;
     const write = (text: string): void => Deno.writeTextFileSync(python, text, { mode: 0o755 });
-    write(pip("echo no matching some >&2; exit 1"));
-    assertThrows(() => makeFbgemm({ ...at, python }), ContenderError, "install some==1.0: no matching some");
+    write(pip("echo retried >&2; echo ERROR: no matching some >&2; echo hint >&2; exit 1"));
+    assertThrows(() => makeFbgemm({ ...at, python }), ContenderError, "install some==1.0: no matching some; ");
     write(pip("exit 0"));
     const made = makeFbgemm({ ...at, python });
     assertEquals(made.mkl, `${folder}/env/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so`);
