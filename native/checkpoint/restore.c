@@ -165,6 +165,7 @@ static void expect_rows(restore *r) {
     const uint64_t most = bytes / r->store->tables[r->numbers[i]]->layout.stride;
     if (rows != NULL) ts_refill_expect(r->refill, r->numbers[i], TS_MIN(strtoull(rows, NULL, 10), most));
   }
+  ts_refill_warm(r->refill);
 }
 
 /* What tables have beside their rows. */

@@ -134,6 +134,12 @@ static void step_in_place(ts_bring_chunk *c, bool staged) {
   ts_count(table, TS_STAT_in_place_updates, below);
 }
 
+/* Bytes of a row that is to be placed: its image, or what is staged. */
+static const unsigned char *bytes_of(const ts_bring_chunk *c, uint32_t i) {
+  const uint32_t d = c->numbers[i];
+  return c->bring->images != NULL ? c->bring->images[d] : ts_work_staging(c->bring->work, d);
+}
+
 /* The staged rows that take their step before they are placed. */
 static void step_staged(ts_bring_chunk *c) {
   ts_table *table = c->bring->table;
@@ -142,12 +148,9 @@ static void step_staged(ts_bring_chunk *c) {
   const float *gradients[TS_BRING_CHUNK];
   int64_t keys[TS_BRING_CHUNK];
   uint32_t n = 0;
+  if (c->bring->images != NULL) return;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
-    if (c->bring->images != NULL) {
-      memcpy(ts_work_staging(w, c->numbers[i]), c->bring->images[c->numbers[i]], table->layout.stride);
-      continue;
-    }
     rows[n] = ts_work_staging(w, c->numbers[i]);
     gradients[n] = w->gradients[c->numbers[i]];
     keys[n++] = c->keys[i];
@@ -180,7 +183,7 @@ static int32_t put_staged(ts_bring_chunk *c, const uint32_t *which, uint32_t n, 
   for (uint32_t i = 0; i < n; i++) {
     keys[i] = c->keys[which[i]];
     known[i] = c->fate[which[i]] == FETCHED ? TS_RECORD_THERE : TS_RECORD_NONE;
-    rows[i] = ts_work_staging(c->bring->work, c->numbers[which[i]]);
+    rows[i] = bytes_of(c, which[i]);
     versions[i] = ts_record_version(&table->layout, rows[i]);
   }
   int32_t status = ts_records_put(table, n, keys, versions, rows, known, err);
@@ -218,10 +221,17 @@ static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, ts_e
   return TS_OK;
 }
 
+static bool is_known(const ts_bring_chunk *c) {
+  for (uint32_t i = 0; i < c->n; i++)
+    if (c->locations[i] != TS_LOCATION_NONE) return true;
+  return false;
+}
+
 /* Making places may have moved rows of this chunk down, also into records: these are read again. */
 static int32_t look_again(ts_bring_chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   uint32_t moved[TS_BRING_CHUNK], n = 0;
+  if (!is_known(c)) return TS_OK; /* the shard has been locked all the time */
   ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != PRESENT || ts_location_in_memory(c->locations[i])) continue;
@@ -325,7 +335,7 @@ static int32_t place_below(ts_bring_chunk *c, uint32_t i, bool *placed, ts_err e
   uint32_t tier = c->no_index ? table->store->memory_tiers : 1;
   while (tier < table->store->memory_tiers && ts_evict_places(c->shard, tier, 1, &status, c->traffic, err) == 0) tier++;
   *placed = status == TS_OK && tier < table->store->memory_tiers;
-  if (*placed) place(c, i, tier, ts_work_staging(c->bring->work, c->numbers[i]), ts_cut_new_row(table, c->hashes[i]));
+  if (*placed) place(c, i, tier, bytes_of(c, i), ts_cut_new_row(table, c->hashes[i]));
   return status != TS_OK || *placed || table->records != NULL ? status : is_full(c, err);
 }
 
@@ -337,12 +347,11 @@ static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint3
   const uint8_t fetched = update || counts ? TS_ROW_STALE : TS_ROW_SAVED;
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
-    unsigned char *row = ts_work_staging(c->bring->work, c->numbers[i]);
     bool put = update || (c->bring->count && counts);
-    if (!on_device) count_frequency(c, i, row);
+    if (!on_device) count_frequency(c, i, ts_work_staging(c->bring->work, c->numbers[i]));
     t->away += !gets[i];
     if (gets[i]) {
-      place(c, i, 0, row, (uint8_t)((c->fate[i] == CREATED ? 0 : fetched) | ts_cut_new_row(c->bring->table, c->hashes[i])));
+      place(c, i, 0, bytes_of(c, i), (uint8_t)((c->fate[i] == CREATED ? 0 : fetched) | ts_cut_new_row(c->bring->table, c->hashes[i])));
       t->promoted += c->fate[i] == FETCHED;
       t->created += c->fate[i] == CREATED;
       c->shard->recorded += c->fate[i] == FETCHED;
@@ -435,7 +444,7 @@ static int32_t to_device(ts_bring_chunk *c, const bool *gets, ts_err err) {
     } else if (gets[i]) {
       c->taken[i] = ts_rows_take(first, c->keys[i]);
       rows[n] = ts_rows_at(first, c->taken[i]);
-      from[n++] = row;
+      from[n++] = c->fate[i] == PRESENT ? row : bytes_of(c, i);
     }
   }
   if (n == 0) return TS_OK;

@@ -589,9 +589,11 @@ int32_t ts_refill_begin(ts_store *store, ts_refill **out, ts_err err);
 void ts_refill_over(ts_refill *refill);
 /* What rows expire by comes before them; of an end that is not kept it is what it was. */
 void ts_refill_state(ts_refill *refill, int64_t step, bool stepped);
-/* Once all has come in. */
 /* About how many rows will come to a table: its index makes room ahead, if that is where all rows are looked up. */
 void ts_refill_expect(ts_refill *refill, uint32_t table, uint64_t rows);
+/* Once all tables' rows are expected: a thread has their pages ready, until the end. */
+void ts_refill_warm(ts_refill *refill);
+/* Once all has come in. */
 void ts_refill_table_state(ts_refill *refill, uint32_t table, uint64_t updates, float learning_rate);
 /* A part, by the tables' numbers here; of a cut BEFORE comes behind ROWS and WAITING, and from the last block to the first.
  * Errors: TS_EFULL, TS_EIO, TS_EFORMAT, TS_ENOMEM. */

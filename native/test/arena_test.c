@@ -93,7 +93,34 @@ static void the_free_end_can_be_trimmed(void) {
   munmap(base, BYTES);
 }
 
+static void warmed_pages_are_there_and_go_where_nobody_took_them(void) {
+  const _Atomic bool go_on = false, stop = true;
+  for (int kind = TS_ARENA_FILE; kind <= TS_ARENA_HUGE; kind++) {
+    unsigned char *base = range();
+    ts_arena *arena = NULL;
+    CHECK(ts_arena_create(base, BYTES, (ts_arena_kind)kind, &arena, (ts_err){0}) == TS_OK);
+    memset(ts_arena_take(arena, BLOCK), 1, BLOCK);
+    const uint64_t before = held_in(base);
+    ts_arena_warm(arena, 4 * TS_HUGE_PAGE, &stop);
+    CHECK(held_in(base) == before);
+    ts_arena_warm(arena, 4 * TS_HUGE_PAGE, &go_on);
+    const uint64_t warmed = held_in(base);
+    CHECK_MSG(warmed == before + (kind == TS_ARENA_FILE ? 0 : 4 * TS_HUGE_PAGE), "kind %d: %llu bytes are held", kind, (unsigned long long)warmed);
+    for (uint64_t i = 1; i < 2 * TS_HUGE_PAGE / BLOCK; i++) memset(ts_arena_take(arena, BLOCK), 1, BLOCK);
+    ts_arena_cool(arena);
+    CHECK_MSG(held_in(base) == 2 * TS_HUGE_PAGE, "kind %d: %llu bytes are held", kind, (unsigned long long)held_in(base));
+    for (uint64_t i = 0; i < 2 * TS_HUGE_PAGE; i++) CHECK(base[i] == 1);
+    ts_arena_warm(arena, 2 * BYTES, &go_on); /* more than there is */
+    CHECK(held_in(base) == (kind == TS_ARENA_FILE ? 2 * TS_HUGE_PAGE : BYTES));
+    ts_arena_cool(arena);
+    CHECK(held_in(base) == 2 * TS_HUGE_PAGE);
+    ts_arena_destroy(arena);
+    munmap(base, BYTES);
+  }
+}
+
 int main(void) {
+  warmed_pages_are_there_and_go_where_nobody_took_them();
   the_free_end_can_be_trimmed();
   pages_that_blocks_share_go_with_the_last();
   huge_pages_fill_no_holes();

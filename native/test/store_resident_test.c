@@ -4,6 +4,7 @@
  * Beside it there is what malloc keeps of the store's small structures (TOLERANCE), and of LevelDB what leveldb.h lists.
  * Each store has a process of its own, so that what one leaves in malloc is not another's. Thread stacks and libraries are
  * there before the first look. */
+#include "test/checkpoint_calls.h"
 #include "test/store_types.h"
 
 #include <sys/wait.h>
@@ -56,14 +57,25 @@ static void look(ts_store *store, const storage_type *type, uint64_t before, con
   CHECK_MSG(limits_hold(store), "%s, %s: a limit is exceeded", type->name, when);
 }
 
+/* What is loaded and started by the first store is not another's; kernels are compiled when they run first. */
+static void start_once(const storage_type *type, const char *sizes) {
+  static const int64_t keys[4] = {1, 2, 3, 4};
+  float rows[4 * DIM];
+  ts_store *store = open_config(config_of_type(type, sizes, "all"));
+  if (store == NULL) return;
+  add_config(store, CONFIG("name", "a", "dim", "4"));
+  for (uint32_t i = 0; i < 2; i++) CHECK_MSG(ts_table_lookup(store, 0, keys, 4, rows, ERR) == TS_OK, "%s: %s", type->name, message);
+  CHECK_MSG(ts_table_update(store, 0, keys, 4, rows, ERR) == TS_OK, "%s: %s", type->name, message);
+  ts_store_close(store);
+}
+
 static void run(const storage_type *type) {
   char sizes[96];
   snprintf(sizes, sizeof sizes, "%llu", (unsigned long long)LIMIT);
   for (uint32_t t = 1; t < type->tiers; t++)
     snprintf(sizes + strlen(sizes), sizeof sizes - strlen(sizes), ",%llu", (unsigned long long)(type->ssd && t + 1 == type->tiers ? 16 * LOWER : LOWER));
   if (type->tiers == 1 && type->ssd) snprintf(sizes, sizeof sizes, "%llu", (unsigned long long)(16 * LOWER));
-  /* What is loaded and started by the first store is not this one's. */
-  ts_store_close(open_config(config_of_type(type, sizes, "all")));
+  start_once(type, sizes);
   const uint64_t before = resident();
   ts_store *store = open_config(config_of_type(type, sizes, "all"));
   if (store == NULL) return;
@@ -98,7 +110,7 @@ static void run_many(const storage_type *type) {
   const uint32_t tables = strstr(type->storage, "LEVELDB") != NULL ? 24 : MANY;
   for (uint32_t t = 1; t < type->tiers; t++) strcat(sizes, ",268435456");
   if (type->tiers == 1 && type->ssd) strcpy(sizes, "268435456");
-  ts_store_close(open_config(config_of_type(type, sizes, "all")));
+  start_once(type, sizes);
   const uint64_t before = resident();
   ts_store *store = open_config(config_of_type(type, sizes, "all"));
   if (store == NULL) return;
@@ -125,19 +137,55 @@ static void run_many(const storage_type *type) {
   ts_store_close(store);
 }
 
+#define RESTORED 400000u /* rows of 64 bytes: enough that their pages are had ready ahead of them */
+
+/* A restore has pages ready before rows come: when it is given up nothing of them stays, and when it is not no more than rows need. */
+static void run_restore(const storage_type *type) {
+  static int64_t keys[BATCH];
+  static float rows[BATCH * 16];
+  char chain[256];
+  snprintf(chain, sizeof chain, "%s/chain", folder);
+  ts_store *store = open_config(config_of_type(type, "134217728", "all"));
+  add_config(store, CONFIG("name", "a", "dim", "16"));
+  for (uint32_t from = 0; from < RESTORED; from += BATCH) {
+    for (uint32_t i = 0; i < BATCH; i++) keys[i] = from + i;
+    CHECK(ts_table_lookup(store, 0, keys, BATCH, rows, ERR) == TS_OK);
+  }
+  CHECK_MSG(write_checkpoint_to(store, chain, "full", NULL, ERR) == TS_OK, "%s", message);
+  ts_store_close(store);
+  for (uint32_t cancelled = 0; cancelled < 2; cancelled++) {
+    uint64_t control[TS_CONTROL_WORDS] = {0};
+    const uint64_t before = resident();
+    store = open_config(config_of_type(type, "134217728", "all"));
+    control[TS_CONTROL_CANCEL] = cancelled;
+    ts_config *config = CONFIG("path", chain);
+    const int32_t status = ts_store_restore(store, config, control, ERR);
+    ts_config_free(config);
+    CHECK_MSG(status == (cancelled ? TS_ECANCELLED : TS_OK), "%d: %s", status, message);
+    look(store, type, before, cancelled ? "a restore was given up" : "rows are restored");
+    ts_store_close(store);
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    char file[320];
+    snprintf(file, sizeof file, "%s/00000001.%s", chain, i == 0 ? "ckpt" : "manifest");
+    CHECK(unlink(file) == 0);
+  }
+  CHECK(rmdir(chain) == 0);
+}
+
 int main(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   SKIP_ALL("store_resident_test", "resident memory: the sanitizer has its own");
   return test_result();
 #endif
   if (!make_folder("resident")) return 1;
-  for (uint32_t k = 0; k < 2 * STORAGE_TYPES; k++) {
-    const uint32_t i = k / 2;
+  for (uint32_t k = 0; k <= 2 * STORAGE_TYPES; k++) {
+    const uint32_t i = k / 2 % STORAGE_TYPES;
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
       test_failures = 0;
-      (k % 2 == 0 ? run : run_many)(&storage_types[i]);
+      (k == 2 * STORAGE_TYPES ? run_restore : k % 2 == 0 ? run : run_many)(&storage_types[i]);
       fflush(NULL);
       _exit(test_result());
     }

@@ -79,6 +79,12 @@ static void dram_give_back(ts_tier *tier, void *block, uint64_t bytes) {
   ts_arena_give_back(((dram *)tier->state)->arena, block, bytes);
 }
 
+static void dram_warm(ts_tier *tier, uint64_t bytes, const _Atomic bool *stop) {
+  ts_arena_warm(((dram *)tier->state)->arena, bytes, stop);
+}
+
+static void dram_cool(ts_tier *tier) { ts_arena_cool(((dram *)tier->state)->arena); }
+
 static void dram_write(ts_tier *tier, void *to, const void *from, size_t bytes) {
   (void)tier;
   memcpy(to, from, bytes);
@@ -102,7 +108,7 @@ static void dram_describe(const ts_tier *tier, ts_text *text) {
 #define TIER_OF_PAGES(type_, place_, open_)                                                                   \
   {                                                                                                           \
     .type = type_, .place = place_, .write_op = TS_MEDIA_WRITE_CACHED, .open = open_, .close = dram_close,    \
-    .take = dram_take, .give_back = dram_give_back, .write = dram_write, .describe = dram_describe            \
+    .take = dram_take, .give_back = dram_give_back, .warm = dram_warm, .cool = dram_cool, .write = dram_write, .describe = dram_describe            \
   }
 
 const ts_tier_ops ts_dram_tier = TIER_OF_PAGES("DRAM", "DRAM", dram_open);

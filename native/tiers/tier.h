@@ -82,6 +82,10 @@ typedef struct ts_tier_ops {
   /* 64-byte aligned block, or NULL when the medium is exhausted. Thread-safe. */
   void *(*take)(ts_tier *tier, uint64_t bytes);
   void (*give_back)(ts_tier *tier, void *block, uint64_t bytes);
+  /* Both NULL where memory costs nothing the first time. warm: has the pages ready of what take() is to give next, `bytes` of it,
+   * until *stop; for a thread beside those that fill the rows. cool: gives those back that nobody took. */
+  void (*warm)(ts_tier *tier, uint64_t bytes, const _Atomic bool *stop);
+  void (*cool)(ts_tier *tier);
   /* Writes a row; not of a device's memory. Durable order is not promised: tiers are volatile until checkpoints come. */
   void (*write)(ts_tier *tier, void *to, const void *from, size_t bytes);
   /* Adds "medium=... key=value" facts. */
@@ -114,7 +118,11 @@ void ts_arena_add(ts_arena *arena, uint64_t offset, uint64_t bytes);
 /* Takes for good what is free up to offset `end` without a break, from offset `from` on; returns where that begins, `end` if
  * nothing is. */
 uint64_t ts_arena_trim(ts_arena *arena, uint64_t from, uint64_t end);
-/* Bytes from the beginning that have been taken at some time: nothing beyond was touched. */
+/* Has the kernel give the pages of the `bytes` beyond the frontier, step by step until *stop; as far as it can. */
+void ts_arena_warm(ts_arena *arena, uint64_t bytes, const _Atomic bool *stop);
+/* Gives back what was warmed and lies beyond the frontier still; after warm has returned. */
+void ts_arena_cool(ts_arena *arena);
+/* Bytes from the beginning that have been taken at some time: nothing beyond was touched, but by ts_arena_warm. */
 uint64_t ts_arena_frontier(ts_arena *arena);
 
 #endif
