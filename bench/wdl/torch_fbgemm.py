@@ -1,9 +1,8 @@
-"""torch_wdl.py with FBGEMM's table-batched embeddings: the fastest that PyTorch is on a CPU. Same commands, same model.
+"""torch_wdl.py with FBGEMM's table-batched embeddings: the fastest PyTorch that we know of. Same commands, same model.
 
 What differs from torch_wdl.py: the 26 tables are looked up and updated by one operator each (exact Adagrad within
-backward), dense Adagrad is fused, and the wide part's gradients are dense, which is faster than sparse ones here. bf16 is
-autocast, or weights in bf16 beside those in fp32 that Adagrad steps: a trial while it prepares tells which is faster.
-bench/wdl/fbgemm.ts has the versions.
+backward), dense Adagrad is fused, and the wide part's gradients are dense. bf16 is autocast, or weights in bf16 beside
+those in fp32 that Adagrad steps: a trial while it prepares tells which is faster. bench/wdl/fbgemm.ts has the versions.
 """
 
 import copy
