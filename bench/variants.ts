@@ -18,6 +18,7 @@ import {
   type Prepared,
   rate,
   type Setting,
+  smaller,
   WrongResultError,
 } from "./setting.ts";
 import { WORD } from "./speed.ts";
@@ -43,7 +44,8 @@ export async function measureMemory(setting: Setting): Promise<BenchRow[]> {
 
 /** How long a store takes to open, in a process that has one. */
 export async function measureOpen(setting: Setting): Promise<BenchRow[]> {
-  await using store = (await prepare(setting, "ours", ours(setting, "DRAM"), {}, 10_000)).contender;
+  const few = await smaller(setting, 10_000, 1);
+  await using store = (await prepare(few, "ours", ours(few, "DRAM"))).contender;
   const times: number[] = [];
   for (let round = 0; round < setting.plan.rounds; round++) times.push(numberOf(await store.command("open"), "ms"));
   return [{ ...ratioRow("open/ms", times), ...BARS["open/ms"], unit: "ms" }];

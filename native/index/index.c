@@ -33,6 +33,11 @@ static void changed(ts_index *index) {
                         memory_order_release);
 }
 
+void ts_index_prepare(const ts_index *index, uint64_t hash) {
+  const ts_segment *s = ts_segment_of(index, hash);
+  __builtin_prefetch(ts_segment_bucket(s, ts_segment_home(s, hash)), 1);
+}
+
 void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location location) {
   ts_segment *s = ts_segment_of(index, hash);
   ts_segment_insert(s, index->options.epochs, key, hash, location);

@@ -120,6 +120,8 @@ void ts_index_find(const ts_index *index, const int64_t *keys, const uint64_t *h
                    ts_location *locations);
 ts_location ts_index_find_one(const ts_index *index, int64_t key);
 
+/* Asks for the bucket that a key with this hash is added to, to be written. */
+void ts_index_prepare(const ts_index *index, uint64_t hash);
 /* Adds an absent key; room must have been reserved. */
 void ts_index_insert(ts_index *index, int64_t key, uint64_t hash, ts_location location);
 /* Changes the location of a present key; readers see the old or the new one. */

@@ -20,8 +20,10 @@ typedef struct lookup {
   bool count, existing;
 } lookup;
 
-static bool collect(const lookup *l, ts_part part) {
+/* The distinct keys of the part; *met: how many there are with repetitions. False: too many. */
+static bool collect(const lookup *l, ts_part part, uint64_t *met) {
   ts_work_clear(l->work);
+  *met = 0;
   for (uint64_t w = 0; w < (l->n + 63) / 64; w++)
     for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
       const uint64_t bit = bits & -bits;
@@ -31,6 +33,7 @@ static bool collect(const lookup *l, ts_part part) {
       if (!ts_part_has(part, hash)) continue;
       const uint32_t number = ts_work_add(l->work, key, hash);
       if (number == UINT32_MAX) return false;
+      ++*met;
       l->work->times[number] += l->times == NULL ? 1 : l->times[i];
       l->work->passed[number] = l->passed != NULL && (l->passed[w] & bit) != 0;
     }
@@ -49,14 +52,16 @@ static void read_weights(const lookup *l) {
   }
 }
 
-static void write_out(const lookup *l, ts_part part) {
+/* in_order: no key comes twice, so the work has them in the order that they have here. */
+static void write_out(const lookup *l, ts_part part, bool in_order) {
   const uint32_t dim = l->table->layout.dim;
+  uint32_t next = 0;
   for (uint64_t w = 0; w < (l->n + 63) / 64; w++)
     for (uint64_t bits = l->missed[w]; bits != 0; bits &= bits - 1) {
       uint64_t i = w * 64 + (uint64_t)__builtin_ctzll(bits);
       uint64_t hash = ts_index_hash(l->keys[i]);
       if (!ts_part_has(part, hash)) continue;
-      uint32_t d = ts_work_number(l->work, l->keys[i], hash);
+      const uint32_t d = in_order ? next++ : ts_work_number(l->work, l->keys[i], hash);
       if (l->work->state[d] == TS_BROUGHT)
         memcpy(l->out + i * l->stride, ts_work_staging(l->work, d), dim * sizeof(float));
       else
@@ -65,7 +70,8 @@ static void write_out(const lookup *l, ts_part part) {
 }
 
 static int32_t serve_part(const lookup *l, ts_part part, ts_err err) {
-  if (!collect(l, part)) { /* too many: the halves */
+  uint64_t met;
+  if (!collect(l, part, &met)) { /* too many: the halves */
     int32_t status = serve_part(l, (ts_part){part.parts * 2, part.part}, err);
     return status != TS_OK ? status : serve_part(l, (ts_part){part.parts * 2, part.part + part.parts}, err);
   }
@@ -73,7 +79,7 @@ static int32_t serve_part(const lookup *l, ts_part part, ts_err err) {
   int32_t status = ts_bring_all(&bring, err);
   if (status != TS_OK || l->out == NULL) return status;
   read_weights(l);
-  write_out(l, part);
+  write_out(l, part, met == l->work->count);
   return TS_OK;
 }
 
@@ -89,6 +95,32 @@ static void ask_filter(const lookup *l, uint64_t passed[TS_PIECE / 64]) {
   }
 }
 
+/* More keys than the working memory holds, if they are all different. Where a key is served alike whether it comes once or
+ * twice, they are taken in their order: that is one way through the batch. Else all repetitions of a key must come together,
+ * so keys are taken by their hash, in as many parts as different keys need: that a part is too large shows only when it is
+ * half done. */
+static int32_t serve_many(const lookup *all, uint64_t misses, ts_err err) {
+  const ts_table *table = all->table;
+  const uint32_t capacity = all->work->capacity;
+  int32_t status = TS_OK;
+  if (table->admission.kind == TS_ADMIT_ALL && table->store->tier_count == 1 && capacity >= 64) {
+    for (uint64_t first = 0; status == TS_OK && first < all->n; first += capacity / 64 * 64) {
+      lookup l = *all;
+      l.keys += first;
+      l.times = all->times == NULL ? NULL : all->times + first;
+      l.missed += first / 64;
+      l.out = all->out == NULL ? NULL : all->out + first * all->stride;
+      l.n = TS_MIN(all->n - first, capacity / 64 * 64);
+      status = serve_part(&l, (ts_part){1, 0}, err);
+    }
+    return status;
+  }
+  uint64_t parts = 2;
+  while (misses / parts > capacity / 8 * 7) parts *= 2;
+  for (uint64_t i = 0; status == TS_OK && i < parts; i++) status = serve_part(all, (ts_part){parts, i}, err);
+  return status;
+}
+
 /* The keys marked in l->missed, `misses` of them. */
 static int32_t serve_missed(lookup l, uint64_t misses, ts_err err) {
   uint64_t passed[TS_PIECE / 64];
@@ -97,7 +129,7 @@ static int32_t serve_missed(lookup l, uint64_t misses, ts_err err) {
     l.passed = passed;
   }
   l.work = ts_work_acquire(l.table, misses, TS_WORK_LOOKUP);
-  int32_t status = serve_part(&l, (ts_part){1, 0}, err);
+  int32_t status = misses > l.work->capacity ? serve_many(&l, misses, err) : serve_part(&l, (ts_part){1, 0}, err);
   ts_work_release(l.table->store, l.work);
   return status;
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define AHEAD 8u /* keys whose buckets are asked for before they are written */
+
 void ts_row_start(const ts_table *table, int64_t key, unsigned char *row, float *scratch) {
   ts_initializer_weights(&table->initializer, key, scratch, table->layout.dim);
   ts_optimizer_start_row(&table->optimizer, row, scratch);
@@ -195,11 +197,13 @@ static int32_t put_staged(ts_bring_chunk *c, const uint32_t *which, uint32_t n, 
   return status;
 }
 
-/* Free places in the first tier for the chunk's rows, by moving others down if there is no other way. */
-static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, ts_err err) {
+/* Free places in the first tier for the chunk's rows, by moving others down if there is no other way; *moved tells whether any
+ * were. */
+static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, bool *moved, ts_err err) {
   ts_shard *shard = c->shard;
   ts_store *store = c->bring->table->store;
   *got = 0;
+  *moved = false;
   if (store->memory_tiers == 0 || need == 0) return TS_OK;
   if (c->no_index) return TS_OK;
   /* What became free since the tier was full is room for what must grow, and for rows that are used. */
@@ -211,6 +215,7 @@ static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, ts_e
   if (c->bring->fill) return TS_OK;
   while (*got < need) {
     uint32_t freed = 0;
+    *moved = true;
     int32_t status = ts_evict(shard, 0, (uint32_t)(need - *got), &freed, c->traffic, err);
     ts_count(c->bring->table, TS_STAT_evicted_by_calls, freed);
     *got = ts_rows_reserve(&shard->rows[0], need);
@@ -346,6 +351,7 @@ static int32_t place_staged(ts_bring_chunk *c, const bool *gets, tally *t, uint3
   /* A row whose frequency is counted differs from its record in that soon: it is put again when it leaves. */
   const uint8_t fetched = update || counts ? TS_ROW_STALE : TS_ROW_SAVED;
   for (uint32_t i = 0; i < c->n; i++) {
+    if (i + AHEAD < c->n) ts_index_prepare(&c->shard->index, c->hashes[i + AHEAD]);
     if (c->fate[i] != FETCHED && c->fate[i] != CREATED) continue;
     bool put = update || (c->bring->count && counts);
     if (!on_device) count_frequency(c, i, ts_work_staging(c->bring->work, c->numbers[i]));
@@ -462,8 +468,9 @@ int32_t ts_bring_place(ts_bring_chunk *c, ts_err err) {
   bool gets[TS_BRING_CHUNK];
   tally t = {0};
   const uint64_t need = count(c, &t);
-  int32_t status = make_places(c, need, &places, err);
-  if (status == TS_OK) status = look_again(c, err);
+  bool moved;
+  int32_t status = make_places(c, need, &places, &moved, err);
+  if (status == TS_OK && moved) status = look_again(c, err);
   if (status != TS_OK) return status;
   if (ts_bring_changes(b)) {
     step_in_place(c, true);

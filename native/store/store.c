@@ -11,7 +11,7 @@
 #define MINIMUM_ROWS (UINT64_C(64) << 10) /* of a tier that holds rows alone */
 /* Of the tier that pays for them, for what the index's blocks hold beside those in use. */
 #define SLACK_SHARE 64u
-#define MOST_SLACK (UINT64_C(64) << 20)
+#define MOST_SLACK (UINT64_C(4) << 20)
 /* Room beyond the limit when only rows count, for the unused rest of each table's last chunk (rows.c makes chunks at
  * most a 64th of the limit, and at most 32 KiB). Address space, not memory, except in a pool file. */
 #define ROWS_ONLY_SLACK (UINT64_C(16) << 20)

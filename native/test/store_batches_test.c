@@ -167,6 +167,48 @@ static void promotion_counts_no_lookup(const storage_type *type, const char *pol
   ts_store_close(store);
 }
 
+#define MANY 40000u
+#define SOME 25000u /* different keys among them */
+
+/* A call of more new keys than a lookup's working memory holds: rows, and what is counted, are as if they came a few at a
+ * time; and where keys must be admitted first, all are judged before the first of them is counted. */
+static void many_new_keys(void) {
+  static int64_t keys[MANY];
+  static uint64_t lookups[SOME], told[SOME];
+  static float rows[2][MANY * DIM];
+  static int64_t all[SOME];
+  uint64_t digest[2], created[2], hits[2];
+  memset(lookups, 0, sizeof lookups);
+  for (uint32_t i = 0; i < MANY; i++) lookups[keys[i] = (int64_t)(ts_random64(5, 0, i) % SOME)]++;
+  for (uint32_t i = 0; i < SOME; i++) all[i] = (int64_t)i;
+  for (uint32_t pieces = 0; pieces < 2; pieces++) {
+    ts_config *config = config_of_type(&storage_types[0], "67108864", "rows");
+    ts_store *store = open_config(config);
+    const uint32_t table = add_config(store, CONFIG("name", "t", "dim", "12", "record_frequency", "1"));
+    const uint32_t n = pieces == 0 ? MANY : 100;
+    for (uint32_t first = 0; first < MANY; first += n)
+      CHECK_MSG(ts_table_lookup(store, table, keys + first, n, rows[pieces] + first * DIM, text, sizeof text) == TS_OK, "%s", text);
+    CHECK(ts_table_metadata(store, table, all, SOME, told, NULL, text, sizeof text) == TS_OK);
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < SOME; i++) wrong += told[i] != lookups[i];
+    CHECK_MSG(wrong == 0, "%u keys a call: %u of %u frequencies are wrong", n, wrong, SOME);
+    CHECK(ts_store_digest(store, &digest[pieces], text, sizeof text) == TS_OK);
+    created[pieces] = counter_of(store, TS_STAT_created);
+    hits[pieces] = counter_of(store, TS_STAT_tier0_hits);
+    const uint32_t judged = add_config(store, CONFIG("name", "j", "dim", "12", "admission", "counter", "admission.frequency", "2"));
+    uint64_t count = 0;
+    CHECK(ts_table_lookup(store, judged, keys, MANY, rows[1 - pieces], text, sizeof text) == TS_OK);
+    CHECK(ts_table_rows(store, judged, &count, 1, text, sizeof text) == TS_OK);
+    CHECK_MSG(count == 0, "%llu keys were admitted by the call that brought them", (unsigned long long)count);
+    CHECK(ts_table_lookup(store, table, keys, MANY, rows[1 - pieces], text, sizeof text) == TS_OK);
+    CHECK(memcmp(rows[0], rows[1], sizeof rows[0]) == 0);
+    ts_store_close(store);
+  }
+  CHECK(digest[0] == digest[1]);
+  CHECK_MSG(created[0] == created[1] && hits[0] == hits[1], "created %llu and %llu, hits %llu and %llu",
+            (unsigned long long)created[0], (unsigned long long)created[1], (unsigned long long)hits[0], (unsigned long long)hits[1]);
+}
+
 int main(void) {
   if (!make_folder("batches")) return 2;
   for (uint32_t i = 0; i < STORAGE_TYPES; i++) {
@@ -175,6 +217,7 @@ int main(void) {
     promotion_counts_no_lookup(&storage_types[i], ts_policy_names[i % TS_POLICIES]);
   }
   promotion_admits_nobody();
+  many_new_keys();
   remove_folder();
   return test_result();
 }
