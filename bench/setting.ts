@@ -95,11 +95,32 @@ interface RoundRequest {
   readonly round: number;
 }
 
+/** A round whose threads ran for a smaller part of its time measured what else the machine did. */
+const RAN = 0.8;
+
+/**
+ * What to say of a round whose threads waited for a processor.
+ *
+ * @param answer Of a round: `cpu` and `seconds`, both in seconds, `cpu` of all threads together.
+ * @param threads How many threads it had.
+ * @returns Undefined if they ran nearly all the time.
+ */
+export function starvedText(answer: Answer, threads: number): string | undefined {
+  const ran = numberOf(answer, "cpu") / (numberOf(answer, "seconds") * threads);
+  if (ran >= RAN) return undefined;
+  return `threads ran for ${
+    (100 * ran).toFixed(0)
+  } % of a round; unless they wait for each other, other work had the processors`;
+}
+
 /** Runs a round; keys a second over all threads. */
 export async function rate(setting: Setting, contender: Contender, request: RoundRequest): Promise<number> {
   const { round, ...rest } = request;
   const options = { ...rest, ms: setting.plan.ms, first: round * 7 };
-  return numberOf(await contender.command("round", options), "rate");
+  const answer = await contender.command("round", options);
+  const starved = starvedText(answer, request.threads);
+  if (starved !== undefined) setting.say(`  ${contender.name}: ${starved}`);
+  return numberOf(answer, "rate");
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   tableRows,
   worstRow,
 } from "../../bench/rows.ts";
+import { starvedText } from "../../bench/setting.ts";
 import { type Cell, speedRows } from "../../bench/speed.ts";
 import { knowsWithoutEmulation } from "../../bench/variants.ts";
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
@@ -32,6 +33,13 @@ Deno.test("ratioRow() gives the median within its interval, the same each time",
   assertEquals([alone.value, alone.low, alone.high], [1.2, null, null]);
   assertThrows(() => ratioRow("x", []), RangeError, "no rounds");
   assertThrows(() => ratioRow("x", [1, NaN]), RangeError, "NaN");
+});
+
+Deno.test("starvedText() tells a round whose threads had no processor of one whose threads ran", () => {
+  assertEquals(starvedText({ seconds: "0.5", cpu: "0.98" }, 2), undefined);
+  assertEquals(starvedText({ seconds: "0.5", cpu: "0.49" }, 1), undefined);
+  assertStringIncludes(starvedText({ seconds: "0.505", cpu: "0.545" }, 2) ?? "", "ran for 54 % of a round");
+  assertThrows(() => starvedText({ seconds: "0.5" }, 1), ContenderError, '"cpu"');
 });
 
 Deno.test("worstRow() takes the least of what should be large and the most of what should be small", () => {
