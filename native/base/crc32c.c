@@ -1,6 +1,7 @@
 /* crc32c.c - see crc32c.h. */
 #include "base/crc32c.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* Four bits at a time. */
@@ -18,7 +19,39 @@ static uint32_t crc_table(uint32_t crc, const unsigned char *p, size_t n) {
 }
 
 #if defined(__x86_64__)
+/* The instruction takes three cycles and begins one each: three strips of so many bytes go side by side. */
+#define STRIP 512u
+
+/* What a checksum becomes by a strip of zeros: it is linear, so by each of its bytes. */
+static uint32_t past[4][256];
+static pthread_once_t past_once = PTHREAD_ONCE_INIT;
+
+static void make_past(void) {
+  static const unsigned char zeros[STRIP];
+  for (uint32_t bit = 0; bit < 32; bit++) {
+    const uint32_t of_bit = crc_table(UINT32_C(1) << bit, zeros, STRIP);
+    for (uint32_t v = 0; v < 256; v++)
+      if (v >> bit % 8 & 1) past[bit / 8][v] ^= of_bit;
+  }
+}
+
+static uint32_t pass(uint32_t crc) {
+  return past[0][crc & 255] ^ past[1][crc >> 8 & 255] ^ past[2][crc >> 16 & 255] ^ past[3][crc >> 24];
+}
+
 __attribute__((target("sse4.2"))) static uint32_t crc_hardware(uint32_t crc, const unsigned char *p, size_t n) {
+  if (n >= 3 * STRIP) pthread_once(&past_once, make_past);
+  for (; n >= 3 * STRIP; n -= 3 * STRIP, p += 3 * STRIP) {
+    uint64_t strips[3] = {crc, 0, 0};
+    for (size_t i = 0; i < STRIP; i += 8) {
+      uint64_t words[3];
+      for (uint32_t k = 0; k < 3; k++) memcpy(&words[k], p + k * STRIP + i, 8);
+      strips[0] = __builtin_ia32_crc32di(strips[0], words[0]);
+      strips[1] = __builtin_ia32_crc32di(strips[1], words[1]);
+      strips[2] = __builtin_ia32_crc32di(strips[2], words[2]);
+    }
+    crc = pass(pass((uint32_t)strips[0]) ^ (uint32_t)strips[1]) ^ (uint32_t)strips[2];
+  }
   uint64_t c = crc;
   for (; n >= 8; n -= 8, p += 8) {
     uint64_t word;
@@ -55,4 +88,10 @@ bool ts_crc32c_flipped(uint32_t stored, uint32_t found, uint64_t n, uint64_t *by
     }
   }
   return false;
+}
+
+/* The checksum is linear: what the first part leaves passes through as many bytes of zeros as the second one has. */
+uint32_t ts_crc32c_join(uint32_t first, uint32_t second, uint64_t n) {
+  for (uint64_t i = 0; i < n; i++) first = crc_table(first, (const unsigned char[1]){0}, 1);
+  return first ^ second;
 }

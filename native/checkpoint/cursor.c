@@ -84,14 +84,46 @@ int32_t ts_block_read(const ts_block_cursor *c, uint64_t place, ts_block_memory 
   return TS_OK;
 }
 
+#define SEARCHED (UINT64_C(4) << 20) /* bytes in which a block is looked for; blocks of rows are far smaller */
+
+/* Whether what lies there is the header that was written there: a copy of one anywhere else is not. */
+static bool is_header(const ts_block_cursor *c, const unsigned char *bytes, uint64_t place) {
+  ts_block_header header;
+  memcpy(&header, bytes, sizeof header);
+  return header.magic == TS_CHECKPOINT_MAGIC && header.place == place &&
+         memcmp(header.file, c->link->shares[c->share].file, TS_CHECKPOINT_ID) == 0 &&
+         ts_crc32c(0, &header, offsetof(ts_block_header, header_crc)) == header.header_crc;
+}
+
+int32_t ts_block_cursor_find(const ts_block_cursor *c, uint64_t from, uint64_t *place, ts_err err) {
+  const uint64_t end = c->link->shares[c->share].bytes;
+  *place = 0;
+  if (from >= end) return TS_OK;
+  const uint64_t bytes = TS_MIN(end - from, SEARCHED);
+  unsigned char *window = malloc(bytes);
+  if (window == NULL) return no_memory(c, err);
+  const int error = ts_disk_read(c->chain->disk, c->file, window, bytes, from);
+  for (uint64_t i = 0; error == 0 && *place == 0 && i + sizeof(ts_block_header) <= bytes; i++)
+    if (is_header(c, window + i, from + i)) *place = from + i;
+  free(window);
+  return error == 0 ? TS_OK : ts_disk_fail(err, "read", c->data, error);
+}
+
+int32_t ts_block_cursor_whole(const ts_block_cursor *c, uint64_t blocks, uint32_t blocks_crc, ts_err err) {
+  const ts_checkpoint_share *share = &c->link->shares[c->share];
+  if (blocks == share->blocks && blocks_crc == share->blocks_crc) return TS_OK;
+  return ts_fail(err, TS_EFORMAT, "Cannot read %s: its %llu blocks are not the %llu that were written", c->data,
+                 (unsigned long long)blocks, (unsigned long long)share->blocks);
+}
+
 int32_t ts_block_cursor_next(ts_block_cursor *c, ts_block_memory *out, bool *there, ts_err err) {
   *there = false;
-  for (const ts_checkpoint_share *share; c->at == (share = &c->link->shares[c->share])->bytes;) {
-    if (c->blocks != share->blocks || c->blocks_crc != share->blocks_crc)
-      return ts_fail(err, TS_EFORMAT, "Cannot read %s: its %llu blocks are not the %llu that were written", c->data,
-                     (unsigned long long)c->blocks, (unsigned long long)share->blocks);
-    if (c->share + 1 == c->link->share_count) return TS_OK;
-    const int32_t status = ts_block_cursor_open(c, c->chain, c->link, c->share + 1, err);
+  if (c->until != 0 && c->at >= c->until)
+    return c->at == c->until ? TS_OK : misplaced(c, c->until, "is covered by the one before it", err);
+  while (c->at == c->link->shares[c->share].bytes) {
+    int32_t status = ts_block_cursor_whole(c, c->blocks, c->blocks_crc, err);
+    if (status != TS_OK || c->share + 1 == c->link->share_count) return status;
+    status = ts_block_cursor_open(c, c->chain, c->link, c->share + 1, err);
     if (status != TS_OK) return status;
   }
   const int32_t status = ts_block_read(c, c->at, out, err);

@@ -11,6 +11,7 @@ typedef struct ts_block_cursor {
   uint32_t share;
   char *data; /* path of the share's file */
   int file;   /* -1: none */
+  uint64_t until;      /* where its part of the share ends; 0: with the last share */
   uint64_t at, blocks; /* bytes and blocks of the share before the next block */
   uint32_t blocks_crc; /* CRC32C of the headers of those */
 } ts_block_cursor;
@@ -27,6 +28,11 @@ typedef struct ts_block_memory {
  * Errors: TS_EIO, TS_ENOMEM. */
 int32_t ts_block_cursor_open(ts_block_cursor *cursor, const ts_chain *chain, const ts_chain_link *link, uint32_t share, ts_err err);
 void ts_block_cursor_end(ts_block_cursor *cursor);
+/* Where the first block begins that lies at `from` of the open share or behind it; 0: none does within some MiB.
+ * Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_block_cursor_find(const ts_block_cursor *cursor, uint64_t from, uint64_t *place, ts_err err);
+/* Whether so many blocks with headers of this checksum are those that were written to the open share. Errors: TS_EFORMAT. */
+int32_t ts_block_cursor_whole(const ts_block_cursor *cursor, uint64_t blocks, uint32_t blocks_crc, ts_err err);
 /* The next block. *there is false behind the last one of the last share, when all were there that were written.
  * Errors: TS_EIO, TS_EFORMAT (damaged: file and offset), TS_ENOMEM. */
 int32_t ts_block_cursor_next(ts_block_cursor *cursor, ts_block_memory *out, bool *there, ts_err err);

@@ -107,6 +107,16 @@ uint64_t ts_checkpoint_link_bytes(const ts_checkpoint_reader *reader, uint32_t l
 ts_checkpoint_origin ts_checkpoint_reader_origin(const ts_checkpoint_reader *reader); /* restored */
 /* Starts reading a link from the first block of its first share; the others follow. Errors: TS_EIO. */
 int32_t ts_checkpoint_select(ts_checkpoint_reader *reader, uint32_t link, ts_err err);
+/* Parts of a link that can be read side by side, `parts` of them or fewer: each begins at a block, places[0] is 0, and
+ * places[*found] the end. One is found of a link with several shares. Errors: TS_EIO, TS_ENOMEM. */
+int32_t ts_checkpoint_split(ts_checkpoint_reader *reader, uint32_t link, uint32_t parts, uint64_t *places, uint32_t *found, ts_err err);
+/* Another reader of one link alone, its link 0, for another thread; of no use when the first one is closed. Errors: TS_ENOMEM. */
+int32_t ts_checkpoint_reader_beside(const ts_checkpoint_reader *reader, uint32_t link, ts_checkpoint_reader **out, ts_err err);
+/* Starts reading such a part. Its END says that its blocks were whole, not that all are there: ts_checkpoint_parts_whole says
+ * that once of each the END has come. Errors: TS_EIO. */
+int32_t ts_checkpoint_select_part(ts_checkpoint_reader *reader, uint32_t link, uint64_t from, uint64_t until, ts_err err);
+/* Errors: TS_EFORMAT. */
+int32_t ts_checkpoint_parts_whole(ts_checkpoint_reader *const *readers, uint32_t parts, ts_err err);
 /* The next block of the link; the END says that all were there. Errors: TS_EIO, TS_EFORMAT (damaged: file and offset), TS_ENOMEM. */
 int32_t ts_checkpoint_next(ts_checkpoint_reader *reader, ts_checkpoint_block *out, ts_err err);
 /* From here on blocks that come are counted in `control` (base/control.h), in bytes of the file; NULL: they are not. */

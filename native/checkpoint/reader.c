@@ -1,5 +1,6 @@
 /* reader.c - reads a chain of checkpoints: a delta and its parents down to a full one (file.h). */
 #include "base/control.h"
+#include "base/crc32c.h"
 #include "checkpoint/ahead.h"
 
 #include <stdio.h>
@@ -120,6 +121,48 @@ int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err)
   r->link = r->links[link];
   const int32_t status = ts_block_cursor_open(&r->cursor, r->chain, r->link, 0, err);
   return status != TS_OK || r->link->bytes < TS_AHEAD_LEAST ? status : ts_ahead_open(&r->cursor, &r->ahead, err);
+}
+
+int32_t ts_checkpoint_select_part(ts_checkpoint_reader *r, uint32_t link, uint64_t from, uint64_t until, ts_err err) {
+  deselect(r);
+  r->before_count = 0;
+  r->link = r->links[link];
+  const int32_t status = ts_block_cursor_open(&r->cursor, r->chain, r->link, 0, err);
+  r->cursor.at = from;
+  r->cursor.until = until;
+  return status;
+}
+
+int32_t ts_checkpoint_split(ts_checkpoint_reader *r, uint32_t link, uint32_t parts, uint64_t *places, uint32_t *found, ts_err err) {
+  const ts_chain_link *of = r->links[link];
+  ts_block_cursor cursor = {.file = -1};
+  int32_t status = TS_OK;
+  *found = 1;
+  places[0] = 0;
+  if (of->share_count == 1 && parts > 1) status = ts_block_cursor_open(&cursor, r->chain, of, 0, err);
+  for (uint32_t i = 1; status == TS_OK && cursor.file >= 0 && i < parts; i++) {
+    uint64_t place;
+    status = ts_block_cursor_find(&cursor, of->bytes / parts * i, &place, err);
+    if (status == TS_OK && place > places[*found - 1]) places[(*found)++] = place;
+  }
+  places[*found] = of->bytes;
+  ts_block_cursor_end(&cursor);
+  return status;
+}
+
+int32_t ts_checkpoint_reader_beside(const ts_checkpoint_reader *r, uint32_t link, ts_checkpoint_reader **out, ts_err err) {
+  return ts_checkpoint_reader_of(r->chain, r->links[link], out, err);
+}
+
+int32_t ts_checkpoint_parts_whole(ts_checkpoint_reader *const *readers, uint32_t parts, ts_err err) {
+  uint64_t blocks = 0;
+  uint32_t crc = 0;
+  for (uint32_t i = 0; i < parts; i++) {
+    const ts_block_cursor *cursor = &readers[i]->cursor;
+    crc = ts_crc32c_join(crc, cursor->blocks_crc, cursor->blocks * sizeof(ts_block_header));
+    blocks += cursor->blocks;
+  }
+  return ts_block_cursor_whole(&readers[0]->cursor, blocks, crc, err);
 }
 
 static ts_checkpoint_block block_of(ts_checkpoint_reader *r, const ts_block_memory *block) {

@@ -2,6 +2,7 @@
  * refilled from the newest link to the oldest (merge.h). */
 #include "base/control.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/lanes.h"
 #include "checkpoint/merge.h"
 
 #include <stdio.h>
@@ -94,7 +95,8 @@ static int32_t choose(const restore *r, ts_checkpoint_block *block, ts_err err) 
   return TS_OK;
 }
 
-static int32_t take_block(restore *r, ts_checkpoint_block *block, ts_err err) {
+static int32_t take_block(void *context, ts_checkpoint_block *block, ts_err err) {
+  restore *r = context;
   static const int parts[] = {[TS_BLOCK_ROWS] = TS_CUT_ROWS, [TS_BLOCK_BEFORE] = TS_CUT_BEFORE, [TS_BLOCK_WAITING] = TS_CUT_WAITING,
                               [TS_BLOCK_FILTER] = TS_CUT_FILTER};
   if (ts_control_cancelled(r->control)) return ts_fail(err, TS_ECANCELLED, "Cannot restore a store: it was cancelled");
@@ -108,10 +110,19 @@ static int32_t take_block(restore *r, ts_checkpoint_block *block, ts_err err) {
                         err);
 }
 
+/* A full checkpoint into a store that holds all rows alike, and has none: nothing hangs on the order in which they come. */
+static bool may_split(const restore *r) {
+  return (r->part == NULL || r->part->keeps == NULL) && ts_checkpoint_links(r->reader) == 1 && ts_refill_any_order(r->refill);
+}
+
 static int32_t take_links(restore *r, ts_err err) {
   ts_checkpoint_merge *merge = NULL;
   ts_checkpoint_block block;
-  bool there = true;
+  bool there = true, done = false;
+  if (may_split(r)) {
+    const int32_t status = ts_checkpoint_lanes(r->reader, ts_lanes_for(ts_checkpoint_link_bytes(r->reader, 0)), take_block, r, r->control, &done, err);
+    if (status != TS_OK || done) return status;
+  }
   ts_checkpoint_count_in(r->reader, r->control);
   int32_t status = ts_checkpoint_merge_open(r->reader, &merge, err);
   while (status == TS_OK && there) {

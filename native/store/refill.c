@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 16u /* entries whose bytes are asked for before their turn; another core has read them */
+#define ROWS_AT_ONCE 1024u /* a block of the writer's has fewer: its rows are found and placed together */
 #define WARMED_LEAST (UINT64_C(16) << 20) /* bytes of rows that are worth a thread */
 
 /* Pages of the rows that are to come, had ready by a thread: clearing them is a third of what it takes to bring a row in. */
@@ -157,6 +157,10 @@ void ts_refill_end(ts_refill *r, bool kept) {
   free(r);
 }
 
+bool ts_refill_any_order(const ts_refill *r) {
+  return r->store->memory_tiers == 1 && r->store->tier_count == 1 && !r->over && !ts_is_on_device(r->store);
+}
+
 void ts_refill_over(ts_refill *r) { r->over = true; }
 
 void ts_refill_state(ts_refill *r, int64_t step, bool stepped) {
@@ -226,10 +230,10 @@ static int32_t put_waiting(const ts_refill *r, ts_table *table, int64_t key, uin
 }
 
 /* Working memory for as many of `n` rows as there is room for, and where their images are. */
-static ts_work *take_work(ts_table *table, uint32_t n, const unsigned char *images[TS_FAST_BLOCK], uint32_t *most) {
-  ts_work *w = ts_work_acquire(table, TS_MIN(n, TS_FAST_BLOCK), TS_WORK_LOOKUP);
-  memset(images, 0, TS_FAST_BLOCK * sizeof *images);
-  *most = TS_MIN(TS_MIN(w->capacity, w->staging_capacity), TS_FAST_BLOCK);
+static ts_work *take_work(ts_table *table, uint32_t n, const unsigned char *images[ROWS_AT_ONCE], uint32_t *most) {
+  ts_work *w = ts_work_acquire(table, TS_MIN(n, ROWS_AT_ONCE), TS_WORK_LOOKUP);
+  memset(images, 0, ROWS_AT_ONCE * sizeof *images);
+  *most = TS_MIN(TS_MIN(w->capacity, w->staging_capacity), ROWS_AT_ONCE);
   return w;
 }
 
@@ -238,13 +242,12 @@ static int32_t refill_rows(ts_refill *r, uint32_t number, uint32_t count, const 
   const uint64_t entry = sizeof(int64_t) + table->layout.stride;
   int32_t status = TS_OK;
   for (uint32_t at = 0; status == TS_OK && at < count;) {
-    const unsigned char *images[TS_FAST_BLOCK];
+    const unsigned char *images[ROWS_AT_ONCE];
     uint32_t most;
     ts_work *w = take_work(table, count - at, images, &most);
     ts_work_clear(w);
     for (; at < count && w->count < most; at++) {
       int64_t key;
-      for (uint64_t line = 0; line < entry; line += 64) __builtin_prefetch(bytes + (at + AHEAD) * entry + line);
       memcpy(&key, bytes + at * entry, sizeof key);
       images[ts_work_add(w, key, ts_index_hash(key))] = bytes + at * entry + sizeof key;
     }
@@ -261,8 +264,8 @@ static int32_t refill_before(ts_refill *r, uint32_t number, uint32_t count, cons
   const uint64_t entry = sizeof(ts_cut_before) + table->layout.stride;
   int32_t status = TS_OK;
   for (uint32_t end = count; status == TS_OK && end > 0;) {
-    const unsigned char *images[TS_FAST_BLOCK];
-    ts_cut_before others[TS_FAST_BLOCK];
+    const unsigned char *images[ROWS_AT_ONCE];
+    ts_cut_before others[ROWS_AT_ONCE];
     uint32_t most, n = 0;
     ts_work *w = take_work(table, end, images, &most);
     const uint32_t first = end - TS_MIN(end, most);

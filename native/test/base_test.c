@@ -1,5 +1,6 @@
 /* Options, text, deterministic functions and the thread pool. */
 #include "base/base.h"
+#include "base/crc32c.h"
 #include "test/check.h"
 
 #include <math.h>
@@ -87,7 +88,31 @@ static void pool_runs_every_part_once(void) {
   }
 }
 
+/* By bits, as RFC 3720 has it. */
+static uint32_t crc_by_bits(uint32_t crc, const unsigned char *p, size_t n) {
+  crc = ~crc;
+  for (size_t i = 0; i < n; i++) {
+    crc ^= p[i];
+    for (int b = 0; b < 8; b++) crc = crc & 1 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+  }
+  return ~crc;
+}
+
+static void checksums_are_those_of_the_definition(void) {
+  static unsigned char bytes[10000];
+  CHECK(ts_crc32c(0, "123456789", 9) == 0xe3069283u); /* the check value of the catalogues */
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)ts_mix64(i);
+  for (size_t n = 0; n < sizeof bytes; n += n < 70 || (n > 1500 && n < 1560) ? 1 : 97) {
+    const uint32_t begin = (uint32_t)ts_mix64(n), whole = ts_crc32c(begin, bytes + n % 8, n - n % 8);
+    const size_t first = n / 3;
+    CHECK_MSG(whole == crc_by_bits(begin, bytes + n % 8, n - n % 8), "%zu bytes", n);
+    CHECK_MSG(ts_crc32c_join(ts_crc32c(begin, bytes, first), ts_crc32c(0, bytes + first, n - first), n - first) == ts_crc32c(begin, bytes, n),
+              "%zu bytes, joined", n);
+  }
+}
+
 int main(void) {
+  checksums_are_those_of_the_definition();
   options_are_checked();
   text_reports_what_it_needs();
   functions_agree_with_libm();
