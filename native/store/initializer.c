@@ -53,9 +53,11 @@ static double normal_cdf(double x, double density) {
   return 0.5 + sum * density;
 }
 
+static float points[TS_NORMAL_PIECES + 1]; /* the same for every store: made once in a process */
+
 /* Each point by Newton's steps from the one before it, and the upper half by symmetry. The density falls by a factor of 7
  * at most, and neighbours are 0.005 apart at most, so three steps leave nothing but rounding. */
-void ts_initializer_fill_normal(float points[TS_NORMAL_PIECES + 1]) {
+static void fill_normal(void) {
   const double low = normal_cdf(-2, normal_density(-2)), span = 1 - 2 * low;
   double x = -2;
   points[0] = -2;
@@ -70,6 +72,12 @@ void ts_initializer_fill_normal(float points[TS_NORMAL_PIECES + 1]) {
     points[i] = (float)x;
     points[TS_NORMAL_PIECES - i] = -points[i];
   }
+}
+
+const float *ts_initializer_normal(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, fill_normal);
+  return points;
 }
 
 void ts_initializer_weights(const ts_initializer *init, int64_t key, float *weights, uint32_t dim) {

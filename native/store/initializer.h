@@ -23,11 +23,11 @@ typedef struct ts_initializer {
 
 #define TS_NORMAL_PIECES 4096u
 
-/* Reads the options "initializer" and "initializer.*". `normal` needs ts_initializer_fill_normal once. */
+/* Reads the options "initializer" and "initializer.*". `normal` stays the caller's to set. */
 int32_t ts_initializer_read(ts_config_reader *reader, uint32_t dim, uint64_t seed, const char *table,
                             ts_initializer *out);
-/* The points of the inverse distribution function of a standard normal cut at two standard deviations. */
-void ts_initializer_fill_normal(float points[TS_NORMAL_PIECES + 1]);
+/* The TS_NORMAL_PIECES + 1 points of the inverse distribution function of a standard normal cut at two standard deviations. */
+const float *ts_initializer_normal(void);
 void ts_initializer_weights(const ts_initializer *init, int64_t key, float *weights, uint32_t dim);
 
 #endif

@@ -327,7 +327,7 @@ int32_t ts_store_open_on(const ts_config *config, const ts_disk_ops *disk, const
   store->persistent = o.persistent;
   store->level = o.level;
   store->tiers[ts_storage_tiers(&o.type) - 1].records_options = o.records_options;
-  ts_initializer_fill_normal(store->normal);
+  memcpy(store->normal, ts_initializer_normal(), sizeof store->normal);
   status = open_parts(store, config, &o, e);
   if (status != TS_OK) {
     ts_store_close(store);

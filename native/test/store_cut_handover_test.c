@@ -314,6 +314,8 @@ static void rows_in_memory_are_told_once(void) {
 /* From the records, not walked yet, into memory, which is; changed there or not; and back down. */
 static void up_after_memory_was_walked(bool change, bool back) {
   ts_store *store = open_with(&over_ssd, "4194304,268435456", "0", 20000);
+  push_out(store, 5);
+  push_out(store, 6);
   CHECK(tier_of(store, 5) == 1 && tier_of(store, 6) == 1);
   held h;
   begin_now(&h, store);
@@ -374,8 +376,8 @@ static void a_record_changes_after_it_was_read(const storage_type *type, const c
 
 /* Their records are older than the rows in memory, and are read as such; then the rows go down, and count as records. */
 static void changed_rows_go_down_after_their_records_were_read(void) {
-  ts_store *store = open_with(&over_ssd, "4194304,268435456", "0", 20000);
-  enum { N = 300 }; /* the first that went down: the first piece of records is of them */
+  enum { N = 300 }; /* the first that go down: the first piece of records is of them */
+  ts_store *store = open_with(&over_ssd, "4194304,268435456", "0", N);
   for (int64_t key = 0; key < N; key++) push_out(store, key);
   update_now(store, 0, N);
   CHECK(tier_of(store, 0) == 0 && tier_of(store, N - 1) == 0);

@@ -313,8 +313,7 @@ static void first_values_depend_on_seed_table_and_key_only(void) {
 
 /* The points that truncated normal weights lie between, by halving: slow, and sure. */
 static void points_of_the_normal_law_are_exact(void) {
-  static float points[TS_NORMAL_PIECES + 1];
-  ts_initializer_fill_normal(points);
+  const float *points = ts_initializer_normal();
   const double all = erf(sqrt(2.0));
   for (uint32_t i = 0; i <= TS_NORMAL_PIECES; i++) {
     const double target = all * (2.0 * i / TS_NORMAL_PIECES - 1);
