@@ -1,7 +1,9 @@
 /* The MLP against plain definitions in double precision: finite differences of a reference of its own, formulas of the
  * optimizers, the same bits for any number of threads, fused and separate, FP32 and BF16. */
 #include "test/wdl_fixture.h"
+#include "base/cpu_level.h"
 #include "wdl/dense/mlp.h"
+#include "wdl/dense/product.h"
 #include "wdl/dense/vector.h"
 
 #include <math.h>
@@ -485,12 +487,13 @@ static void dropout_drops_its_share(void) {
 static void packing_puts_every_element(void) {
   const ts_packed_layout layouts[] = {{.k = 48, .n = 80, .k_padded = 48, .n_block = 80},
                                       {.k = 48, .n = 80, .k_padded = 48, .n_block = 64},
+                                      {.k = 48, .n = 80, .k_padded = 48, .n_block = 96}, /* rows that lie apart */
                                       {.k = 48, .n = 80, .k_padded = 64, .n_block = 64, .bf16 = true, .pairs = true},
                                       {.k = 48, .n = 80, .k_padded = 48, .n_block = 16, .bf16 = true}};
   static float from[80 * 96];
   static uint32_t packed[2][64 * 128];
   for (uint32_t i = 0; i < 80 * 96; i++) from[i] = (float)(ts_unit(ts_random64(4, 4, i)) - 0.5);
-  for (uint32_t v = 0; v < 4; v++) {
+  for (uint32_t v = 0; v < sizeof layouts / sizeof *layouts; v++) {
     const ts_packed_layout *l = &layouts[v];
     ts_pack_rows(l, packed[0], 0, 32, from, 96);
     ts_pack_rows(l, packed[0], 32, 16, from + 32 * 96, 96);
@@ -505,6 +508,44 @@ static void packing_puts_every_element(void) {
           else CHECK(memcmp(&packed[t][at], &expected, 4) == 0);
         }
   }
+}
+
+/* Of every width, also those whose rows lie apart: each element of C within rounding of the sum. */
+static void products_are_sums(void) {
+  enum { ROWS_OF_A = 24, DEPTH = 48, WIDEST = 1040 };
+  static const uint32_t widths[] = {16, 256, 496, 512, 528, 1024, WIDEST};
+  static float a[ROWS_OF_A * DEPTH], weights[DEPTH * WIDEST], c[ROWS_OF_A * WIDEST];
+  const ts_dnnl *library = NULL;
+  if (ts_dnnl_open(&library, (ts_err){0}) != TS_OK) {
+    SKIP("products", "oneDNN is not here");
+    return;
+  }
+  const bool primitives = ts_dnnl_need_primitives(library, "products", "", (ts_err){0}) == TS_OK;
+  for (uint32_t i = 0; i < ROWS_OF_A * DEPTH; i++) a[i] = (float)(ts_unit(ts_random64(4, 5, i)) - 0.5);
+  for (uint32_t i = 0; i < DEPTH * WIDEST; i++) weights[i] = (float)(ts_unit(ts_random64(4, 6, i)) - 0.5);
+  for (uint32_t v = 0; v < sizeof widths / sizeof *widths; v++)
+    for (uint32_t form = 0; form < (primitives ? 2 : 1); form++) {
+      const uint32_t n = widths[v];
+      const ts_product_shape shape = {.m = ROWS_OF_A, .k = DEPTH, .n = n, .sgemm = form == 0};
+      ts_product *p = NULL;
+      CHECK_MSG(ts_product_create(library, &shape, 1, NULL, &p, (ts_err){message, sizeof message}) == TS_OK, "%s", message);
+      const ts_packed_layout *l = ts_product_layout(p);
+      void *packed = aligned_alloc(64, TS_ROUND_UP(ts_packed_bytes(l), 64)), *scratch = aligned_alloc(64, TS_ROUND_UP(ts_product_scratch(p) + 64, 64));
+      memset(packed, 0, ts_packed_bytes(l));
+      ts_pack_rows(l, packed, 0, DEPTH, weights, WIDEST);
+      CHECK(ts_product_bind(p, 0, 1, packed, NULL) == TS_OK && ts_product_bind_slot(p, 0, scratch, NULL) == TS_OK);
+      CHECK(ts_product_run(p, 0, a, c) == TS_OK);
+      for (uint32_t i = 0; i < ROWS_OF_A * n; i++) {
+        double sum = 0;
+        for (uint32_t k = 0; k < DEPTH; k++) sum += (double)a[i / n * DEPTH + k] * (double)weights[k * WIDEST + i % n];
+        CHECK_MSG(fabs(sum - (double)c[i]) < 1e-5, "%u columns, form %u, element %u: %g, not %g", n, form, i, (double)c[i], sum);
+      }
+      /* Without AVX-512, rows of 2 KiB are kept apart wherever B is row-major. */
+      if (l->n_block >= n && ts_cpu_level() < TS_LEVEL_AVX512) CHECK(l->n_block == n + (n % 512 == 0 ? 16 : 0));
+      ts_product_destroy(p);
+      free(packed);
+      free(scratch);
+    }
 }
 
 /* ---- refusals ---- */
@@ -568,6 +609,7 @@ int main(int count, char **words) {
   parameters_go_in_and_out();
   dropout_drops_its_share();
   packing_puts_every_element();
+  products_are_sums();
   what_cannot_be_is_refused();
   run_limited();
   return test_result();

@@ -1,6 +1,8 @@
 /* product.c - oneDNN's matmul primitive, or its sgemm. */
 #include "wdl/dense/product.h"
 
+#include "base/cpu_level.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +28,21 @@ struct ts_product {
 static const int32_t argument_ids[MEMORIES] = {TS_DNNL_ARG_SRC,        TS_DNNL_ARG_WEIGHTS, TS_DNNL_ARG_DST,
                                                TS_DNNL_ARG_SCRATCHPAD, TS_DNNL_ARG_BIAS,    TS_DNNL_ARG_POST_OP(KEEP_PLACE)};
 
-static int dense_md(const ts_dnnl *d, ts_dnnl_md *md, uint32_t rows, uint32_t columns, int type) {
-  const int64_t dims[2] = {rows, columns}, strides[2] = {columns, 1};
+static int strided_md(const ts_dnnl *d, ts_dnnl_md *md, uint32_t rows, uint32_t columns, uint32_t stride, int type) {
+  const int64_t dims[2] = {rows, columns}, strides[2] = {stride, 1};
   return d->md_by_strides(md, 2, dims, type, strides);
+}
+
+static int dense_md(const ts_dnnl *d, ts_dnnl_md *md, uint32_t rows, uint32_t columns, int type) {
+  return strided_md(d, md, rows, columns, columns, type);
+}
+
+/* Elements from a row of a row-major FP32 B to the next. oneDNN's kernels without AVX-512 walk down its columns, and rows that
+ * lie a multiple of 2 KiB apart share a few sets of the L1 cache: products with 1024 columns were at 30 GFLOP/s where others
+ * and those with 16 more between rows were at 73 to 77 (2.6.3, Zen 2; with 512 columns 52). */
+static uint32_t stride_of(const ts_product_shape *s) {
+  const bool apart = !s->bf16 && s->n % 512 == 0 && ts_cpu_level() < TS_LEVEL_AVX512;
+  return s->n + (apart ? TS_LANES : 0);
 }
 
 /* Whether elements of B are where ts_packed_index says; fills the layout in if so. */
@@ -39,7 +53,8 @@ static bool understand(const ts_dnnl_md *md, const ts_product_shape *s, ts_packe
   if (md->format_kind != TS_DNNL_BLOCKED || md->offset0 != 0) return false;
   switch (md->format.blocking.inner_nblks) {
     case 0:
-      if (strides[0] != s->n || strides[1] != 1) return false;
+      if ((strides[0] != s->n && strides[0] != stride_of(s)) || strides[1] != 1) return false;
+      l.n_block = (uint32_t)strides[0];
       break;
     case 2: /* [n / block][k / 16][16][block] */
       if (s->bf16 || indices[0] != 0 || indices[1] != 1) return false;
@@ -110,10 +125,11 @@ static int choose(ts_product *p, const ts_product *like) {
   if (!bad) bad = make_pd(p);
   if (bad) return bad;
   const ts_dnnl_md *wish = d->pd_query_md(p->pd, TS_DNNL_QUERY_WEIGHTS, 0);
-  if (wish != NULL && understand(wish, s, &p->layout)) return 0;
+  const bool blocked = wish != NULL && wish->format_kind == TS_DNNL_BLOCKED && wish->format.blocking.inner_nblks > 0;
+  if (wish != NULL && (blocked || stride_of(s) == s->n) && understand(wish, s, &p->layout)) return 0;
   d->pd_destroy(p->pd);
   p->pd = NULL;
-  bad = dense_md(d, &p->md[B], s->k, s->n, type);
+  bad = strided_md(d, &p->md[B], s->k, s->n, stride_of(s), type);
   if (!bad) bad = make_pd(p);
   return bad || !understand(&p->md[B], s, &p->layout);
 }
@@ -144,7 +160,7 @@ int32_t ts_product_create(const ts_dnnl *dnnl, const ts_product_shape *shape, ui
   p->shape = *shape;
   p->slots = slots;
   if (shape->sgemm) {
-    p->layout = (ts_packed_layout){.k = shape->k, .n = shape->n, .k_padded = shape->k, .n_block = shape->n};
+    p->layout = (ts_packed_layout){.k = shape->k, .n = shape->n, .k_padded = shape->k, .n_block = stride_of(shape)};
     p->implementation = "sgemm";
     *out = p;
     return TS_OK;
@@ -214,7 +230,7 @@ int32_t ts_product_run(const ts_product *p, uint32_t slot, const void *a, void *
   const ts_product_shape *s = &p->shape;
   ts_dnnl_single_thread(d);
   if (p->primitive == NULL)
-    return d->sgemm('N', 'N', s->m, s->n, s->k, 1.0f, a, s->k, p->slot[slot].b, s->n, s->accumulate ? 1.0f : 0.0f, c,
+    return d->sgemm('N', 'N', s->m, s->n, s->k, 1.0f, a, s->k, p->slot[slot].b, p->layout.n_block, s->accumulate ? 1.0f : 0.0f, c,
                     s->n) == 0
                ? TS_OK
                : TS_EINTERNAL;
