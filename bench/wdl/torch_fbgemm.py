@@ -14,29 +14,9 @@ import torch.nn.functional as functional
 from fbgemm_gpu.split_embedding_configs import EmbOptimType
 from fbgemm_gpu.split_table_batched_embeddings_ops_common import EmbeddingLocation
 from fbgemm_gpu.split_table_batched_embeddings_ops_training import ComputeDevice, SplitTableBatchedEmbeddingBagsCodegen
-from torch_wdl import NUMERICS, Contender, main
+from torch_wdl import NUMERICS, Contender, Dense, main
 
 TRIAL_STEPS = 5
-
-
-class Dense(torch.nn.Module):
-    """All but the tables."""
-
-    def __init__(self, width, hidden, buckets, columns):
-        super().__init__()
-        self.wide = torch.nn.EmbeddingBag(columns * buckets, 1, mode="sum")
-        self.wide_numeric = torch.nn.Linear(NUMERICS, 1, bias=False)
-        for layer in (self.wide, self.wide_numeric):
-            torch.nn.init.zeros_(layer.weight)
-        layers = []
-        for units in hidden:
-            layers += [torch.nn.Linear(width, units), torch.nn.ReLU(inplace=True)]
-            width = units
-        self.deep = torch.nn.Sequential(*layers, torch.nn.Linear(width, 1))
-        for layer in self.deep:
-            if isinstance(layer, torch.nn.Linear):
-                torch.nn.init.xavier_uniform_(layer.weight)
-                torch.nn.init.zeros_(layer.bias)
 
 
 class TableBatched(Contender):
@@ -77,7 +57,7 @@ class TableBatched(Contender):
             for (sums,) in self.tables.split_optimizer_states():
                 sums.fill_(first_sum)
         self.offsets = torch.arange(len(dims) * rows + 1)
-        self.model = Dense(NUMERICS + sum(dims), hidden, buckets, len(dims))
+        self.model = Dense(NUMERICS + sum(dims), hidden, buckets, len(dims), sparse=False)
         self.native = copy.deepcopy(self.model.deep).to(torch.bfloat16) if native else None
         self.gradients = torch.full((rows, sum(dims)), 1e-5)
         self.optimizers = [

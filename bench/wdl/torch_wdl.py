@@ -62,19 +62,16 @@ def need_bf16():
         raise ValueError("Cannot train in bf16: this CPU has none of avx512_bf16, amx_bf16 and bf16")
 
 
-class WideAndDeep(torch.nn.Module):
-    def __init__(self, counts, dims, hidden, buckets):
+class Dense(torch.nn.Module):
+    """All but the tables: the wide part and the layers over `width` inputs. sparse: gradients of the wide part."""
+
+    def __init__(self, width, hidden, buckets, columns, sparse):
         super().__init__()
-        self.tables = torch.nn.ModuleList(
-            torch.nn.EmbeddingBag(max(count, 1), dim, mode="sum", sparse=True) for count, dim in zip(counts, dims)
-        )
-        for table in self.tables:
-            torch.nn.init.trunc_normal_(table.weight, std=0.01, a=-0.02, b=0.02)
-        self.wide = torch.nn.EmbeddingBag(COLUMNS * buckets, 1, mode="sum", sparse=True)
-        torch.nn.init.zeros_(self.wide.weight)
+        self.wide = torch.nn.EmbeddingBag(columns * buckets, 1, mode="sum", sparse=sparse)
         self.wide_numeric = torch.nn.Linear(NUMERICS, 1, bias=False)
-        torch.nn.init.zeros_(self.wide_numeric.weight)
-        layers, width = [], NUMERICS + sum(dims)
+        for layer in (self.wide, self.wide_numeric):
+            torch.nn.init.zeros_(layer.weight)
+        layers = []
         for units in hidden:
             layers += [torch.nn.Linear(width, units), torch.nn.ReLU(inplace=True)]
             width = units
@@ -83,6 +80,16 @@ class WideAndDeep(torch.nn.Module):
             if isinstance(layer, torch.nn.Linear):
                 torch.nn.init.xavier_uniform_(layer.weight)
                 torch.nn.init.zeros_(layer.bias)
+
+
+class WideAndDeep(Dense):
+    def __init__(self, counts, dims, hidden, buckets):
+        super().__init__(NUMERICS + sum(dims), hidden, buckets, len(dims), sparse=True)
+        self.tables = torch.nn.ModuleList(
+            torch.nn.EmbeddingBag(max(count, 1), dim, mode="sum", sparse=True) for count, dim in zip(counts, dims)
+        )
+        for table in self.tables:
+            torch.nn.init.trunc_normal_(table.weight, std=0.01, a=-0.02, b=0.02)
 
     def vectors(self, ids):
         return [table(ids[c]) for c, table in enumerate(self.tables)]

@@ -112,7 +112,7 @@ int32_t ts_checkpoint_select(ts_checkpoint_reader *reader, uint32_t link, ts_err
 int32_t ts_checkpoint_split(ts_checkpoint_reader *reader, uint32_t link, uint32_t parts, uint64_t *places, uint32_t *found, ts_err err);
 /* Another reader of one link alone, its link 0, for another thread; of no use when the first one is closed. Errors: TS_ENOMEM. */
 int32_t ts_checkpoint_reader_beside(const ts_checkpoint_reader *reader, uint32_t link, ts_checkpoint_reader **out, ts_err err);
-/* Starts reading such a part. Its END says that its blocks were whole, not that all are there: ts_checkpoint_parts_whole says
+/* Starts reading such a part; until is 0: all there is from there on. Its END says that its blocks were whole, not that all are there: ts_checkpoint_parts_whole says
  * that once of each the END has come. Errors: TS_EIO. */
 int32_t ts_checkpoint_select_part(ts_checkpoint_reader *reader, uint32_t link, uint64_t from, uint64_t until, ts_err err);
 /* Errors: TS_EFORMAT. */

@@ -115,14 +115,6 @@ const char *ts_checkpoint_where(const ts_checkpoint_reader *r, char *out, size_t
   return out;
 }
 
-int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err) {
-  deselect(r);
-  r->before_count = 0;
-  r->link = r->links[link];
-  const int32_t status = ts_block_cursor_open(&r->cursor, r->chain, r->link, 0, err);
-  return status != TS_OK || r->link->bytes < TS_AHEAD_LEAST ? status : ts_ahead_open(&r->cursor, &r->ahead, err);
-}
-
 int32_t ts_checkpoint_select_part(ts_checkpoint_reader *r, uint32_t link, uint64_t from, uint64_t until, ts_err err) {
   deselect(r);
   r->before_count = 0;
@@ -131,6 +123,11 @@ int32_t ts_checkpoint_select_part(ts_checkpoint_reader *r, uint32_t link, uint64
   r->cursor.at = from;
   r->cursor.until = until;
   return status;
+}
+
+int32_t ts_checkpoint_select(ts_checkpoint_reader *r, uint32_t link, ts_err err) {
+  const int32_t status = ts_checkpoint_select_part(r, link, 0, 0, err);
+  return status != TS_OK || r->link->bytes < TS_AHEAD_LEAST ? status : ts_ahead_open(&r->cursor, &r->ahead, err);
 }
 
 int32_t ts_checkpoint_split(ts_checkpoint_reader *r, uint32_t link, uint32_t parts, uint64_t *places, uint32_t *found, ts_err err) {

@@ -110,7 +110,8 @@ static int32_t take_block(void *context, ts_checkpoint_block *block, ts_err err)
                         err);
 }
 
-/* A full checkpoint into a store that holds all rows alike, and has none: nothing hangs on the order in which they come. */
+/* A full checkpoint into a store that holds all rows alike, and has none: nothing hangs on the order in which they
+ * come. */
 static bool may_split(const restore *r) {
   return (r->part == NULL || r->part->keeps == NULL) && ts_checkpoint_links(r->reader) == 1 && ts_refill_any_order(r->refill);
 }
@@ -120,7 +121,8 @@ static int32_t take_links(restore *r, ts_err err) {
   ts_checkpoint_block block;
   bool there = true, done = false;
   if (may_split(r)) {
-    const int32_t status = ts_checkpoint_lanes(r->reader, ts_lanes_for(ts_checkpoint_link_bytes(r->reader, 0)), take_block, r, r->control, &done, err);
+    const uint32_t lanes = ts_lanes_for(ts_checkpoint_link_bytes(r->reader, 0));
+    const int32_t status = ts_checkpoint_lanes(r->reader, lanes, take_block, r, r->control, &done, err);
     if (status != TS_OK || done) return status;
   }
   ts_checkpoint_count_in(r->reader, r->control);

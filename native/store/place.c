@@ -226,17 +226,10 @@ static int32_t make_places(ts_bring_chunk *c, uint64_t need, uint64_t *got, bool
   return TS_OK;
 }
 
-static bool is_known(const ts_bring_chunk *c) {
-  for (uint32_t i = 0; i < c->n; i++)
-    if (c->locations[i] != TS_LOCATION_NONE) return true;
-  return false;
-}
-
 /* Making places may have moved rows of this chunk down, also into records: these are read again. */
 static int32_t look_again(ts_bring_chunk *c, ts_err err) {
   ts_table *table = c->bring->table;
   uint32_t moved[TS_BRING_CHUNK], n = 0;
-  if (!is_known(c)) return TS_OK; /* the shard has been locked all the time */
   ts_index_find(&c->shard->index, c->keys, c->hashes, c->n, c->locations);
   for (uint32_t i = 0; i < c->n; i++) {
     if (c->fate[i] != PRESENT || ts_location_in_memory(c->locations[i])) continue;

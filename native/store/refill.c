@@ -157,8 +157,14 @@ void ts_refill_end(ts_refill *r, bool kept) {
   free(r);
 }
 
+/* A key that waits is said over what there was of it in two steps, and may have been met as a row before: one thread's work. */
 bool ts_refill_any_order(const ts_refill *r) {
-  return r->store->memory_tiers == 1 && r->store->tier_count == 1 && !r->over && !ts_is_on_device(r->store);
+  const ts_store *store = r->store;
+  const uint32_t tables = atomic_load_explicit(&store->table_count, memory_order_acquire);
+  if (store->memory_tiers != 1 || store->tier_count != 1 || r->over || ts_is_on_device(store)) return false;
+  for (uint32_t i = 0; i < tables; i++)
+    if (store->tables[i]->admission.kind != TS_ADMIT_ALL) return false;
+  return true;
 }
 
 void ts_refill_over(ts_refill *r) { r->over = true; }

@@ -591,7 +591,8 @@ void ts_refill_over(ts_refill *refill);
 void ts_refill_state(ts_refill *refill, int64_t step, bool stepped);
 /* About how many rows will come to a table: its index makes room ahead, if that is where all rows are looked up. */
 void ts_refill_expect(ts_refill *refill, uint32_t table, uint64_t rows);
-/* Whether parts, but those of BEFORE, may come in any order, and from several threads at once: rows have one place to be. */
+/* Whether parts, but those of BEFORE, may come in any order, and from several threads at once: rows have one place
+ * to be, and no table has keys that wait. Once all tables are there. */
 bool ts_refill_any_order(const ts_refill *refill);
 /* Once all tables' rows are expected: a thread has their pages ready, until the end. */
 void ts_refill_warm(ts_refill *refill);

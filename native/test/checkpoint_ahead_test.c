@@ -3,7 +3,7 @@
 #include "base/control.h"
 #include "base/sync_point.h"
 #include "checkpoint/ahead.h"
-#include "test/crash/disk.h"
+#include "test/lab_chain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,18 +41,13 @@ static uint64_t bytes_of(uint32_t i) { return i == LARGE ? TS_AHEAD_BYTES + 4096
 
 static void begin(void) {
   static unsigned char payload[TS_AHEAD_BYTES + 4096];
-  ts_checkpoint_origin origin = {0};
-  ts_checkpoint_writer *w = NULL;
-  lab_disk_begin(&disk);
-  CHECK_MSG(ts_checkpoint_writer_open(&disk.ops, PATH, false, &origin, &w, err) == TS_OK, "%s", words);
+  ts_checkpoint_writer *w = begin_chain(&disk, PATH, err);
   for (uint32_t i = 0; i < BLOCKS; i++) {
     memset(payload, (int)(i + 1), bytes_of(i));
     places[i] = i == 0 ? 0 : places[i - 1] + sizeof(ts_block_header) + bytes_of(i - 1);
     CHECK(ts_checkpoint_append(w, i % 10 == 3 ? TS_BLOCK_BEFORE : TS_BLOCK_ROWS, i, 1, payload, bytes_of(i), err) == TS_OK);
   }
-  ts_manifest own = {0};
-  CHECK_MSG(ts_checkpoint_commit(w, &own, &origin, err) == TS_OK, "%s", words);
-  ts_manifest_free(&own);
+  end_chain(w, err);
 }
 
 static ts_checkpoint_reader *reader(void) {

@@ -108,7 +108,8 @@ static void dram_describe(const ts_tier *tier, ts_text *text) {
 #define TIER_OF_PAGES(type_, place_, open_)                                                                   \
   {                                                                                                           \
     .type = type_, .place = place_, .write_op = TS_MEDIA_WRITE_CACHED, .open = open_, .close = dram_close,    \
-    .take = dram_take, .give_back = dram_give_back, .warm = dram_warm, .cool = dram_cool, .write = dram_write, .describe = dram_describe            \
+    .take = dram_take, .give_back = dram_give_back, .warm = dram_warm, .cool = dram_cool, .write = dram_write, \
+    .describe = dram_describe                                                                                 \
   }
 
 const ts_tier_ops ts_dram_tier = TIER_OF_PAGES("DRAM", "DRAM", dram_open);

@@ -1,6 +1,6 @@
-/* floor.c - the least that a step of Wide & Deep must do: the matrix products of its dense layers alone, each
- * in oneDNN or MKL, whichever is faster (dense_floor.h), and gathers and scatters of its embeddings by the store bench's floor (floor.h), one table a column that
- * holds every key of the data. No wide part, loss, activation, dense optimizer, copy, or input.
+/* floor.c - the least that a step of Wide & Deep must do: the matrix products of its dense layers alone, each in oneDNN
+ * or MKL, whichever is faster (dense_floor.h), and gathers and scatters of its embeddings by the store bench's floor
+ * (floor.h), one table a column that holds every key of the data. No wide part, loss, activation, dense optimizer, copy, or input.
  *
  *   prepare data=<file> dims=<widths> threads=<n> bf16=0|1 mkl=<library that exports MKL; none: oneDNN alone>
  *   train steps=<n>        seconds and processor time of one step

@@ -1,10 +1,9 @@
 /* packed.h - the right-hand side of a product in the order oneDNN reads it, and what writes it.
  *
  * A matrix of k rows and n columns lies as [n / n_block][k_padded][n_block] (a row-major one is n_block = n, or more where
- * its rows lie apart); in BF16
- * two rows are interleaved, [n / n_block][k_padded / 2][n_block][2], so that one 32-bit lane holds what one
- * multiply-add takes. Rows and columns beyond k and n are zeros. Sums run over rows of B, so for them any order of rows
- * will do if A's columns have the same.
+ * its rows lie apart); in BF16 two rows are interleaved, [n / n_block][k_padded / 2][n_block][2], so that one 32-bit lane
+ * holds what one multiply-add takes. Rows and columns beyond k and n are zeros. Sums run over rows of B, so for them any
+ * order of rows will do if A's columns have the same.
  *
  * Writers take blocks while they are in the cache: weights just updated, gradients just computed. Widths are multiples
  * of 16. BF16 is rounded to the nearest, ties to even, as everywhere. */

@@ -230,8 +230,8 @@ int32_t ts_product_run(const ts_product *p, uint32_t slot, const void *a, void *
   const ts_product_shape *s = &p->shape;
   ts_dnnl_single_thread(d);
   if (p->primitive == NULL)
-    return d->sgemm('N', 'N', s->m, s->n, s->k, 1.0f, a, s->k, p->slot[slot].b, p->layout.n_block, s->accumulate ? 1.0f : 0.0f, c,
-                    s->n) == 0
+    return d->sgemm('N', 'N', s->m, s->n, s->k, 1.0f, a, s->k, p->slot[slot].b, p->layout.n_block,
+                    s->accumulate ? 1.0f : 0.0f, c, s->n) == 0
                ? TS_OK
                : TS_EINTERNAL;
   void *const *memory = p->slot[slot].memory, *stream = p->slot[slot].stream;
