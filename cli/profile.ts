@@ -94,7 +94,10 @@ function checkWords(way: "a trace" | "--from-eeg" | "--reuse", words: Words): vo
 export function addProfile(program: Command, { terminal }: Context): void {
   program.command("profile")
     .description("fit a shareable profile to a trace of keys, and tell how faithful it is")
-    .argument("[trace]", "a trace: text, oracleGeneral, NumPy or raw keys; tierbench inspect tells what a file is")
+    .argument(
+      "[trace]",
+      "a trace: text, oracleGeneral, NumPy, tensors or raw keys; tierbench inspect tells what a file is",
+    )
     .option("--out <file>", "write the profile there")
     .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")
     .option("--from-eeg <file>", "in place of a trace: a profile from FBGEMM's EEG JSON")

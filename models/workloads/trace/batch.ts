@@ -26,6 +26,8 @@ export const ONLY_TABLE = "keys";
 export const MOST_TABLES = 4096;
 /** Keys of one batch at most. */
 const BATCH = 65_536;
+/** Keys of one table that a sample has at most. */
+export const MOST_BAG: number = BATCH / 2;
 /** Keys that wait in all tables together at most: 16 MiB of them. */
 const WAITING = 1 << 21;
 
@@ -86,7 +88,7 @@ export class Batches {
     if (this.#waiting >= WAITING) this.#flushOthers(sample);
     if (sample !== undefined) {
       if (sample !== pending.sample) {
-        if (pending.count >= BATCH / 2) this.#flush(table);
+        if (pending.count >= MOST_BAG) this.#flush(table);
         pending.sample = sample;
         pending.bags.push(0);
       } else if (pending.bags.length === 0) {
@@ -95,7 +97,7 @@ export class Batches {
       pending.bags[pending.bags.length - 1]! += 1;
       if (pending.count === BATCH) {
         throw new TraceError(
-          `Cannot read the trace ${where}: one sample has more than ${BATCH / 2} keys of a table`,
+          `Cannot read the trace ${where}: one sample has more than ${MOST_BAG} keys of a table`,
         );
       }
     }

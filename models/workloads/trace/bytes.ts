@@ -5,7 +5,7 @@
  */
 
 import { Readable, type Transform } from "node:stream";
-import { createGunzip, createZstdDecompress } from "node:zlib";
+import { crc32, createGunzip, createInflateRaw, createZstdDecompress } from "node:zlib";
 import { openUserFile } from "../../../base/user_file.ts";
 import { TraceError } from "./batch.ts";
 import { ZstdFrames } from "./zstd_frames.ts";
@@ -41,7 +41,21 @@ async function* frameOf(blocks: AsyncGenerator<Uint8Array>, left: Uint8Array[]):
   if (next.done !== true) left.push(next.value.slice());
 }
 
-/** A file that is read from front to back. */
+/** A part of a file that is read like a file of its own. */
+export interface Part {
+  /** What errors call it. */
+  readonly path: string;
+  /** Bytes that it takes in the file. */
+  readonly packed: number;
+  /** Bytes that it has. */
+  readonly size: number;
+  /** It is packed (RFC 1951); else it is stored as it is. */
+  readonly deflated: boolean;
+  /** CRC-32 of its bytes; 0: none is known. */
+  readonly crc: number;
+}
+
+/** A file, or a part of one, that is read from front to back. */
 export class TraceBytes implements Disposable {
   /** Its path. */
   readonly path: string;
@@ -49,19 +63,35 @@ export class TraceBytes implements Disposable {
   readonly size: number;
   /** How it is packed, if it is. */
   readonly packing: Packing | undefined;
-  readonly #file: Deno.FsFile;
+  /** The file, or what this is a part of. */
+  readonly #source: Deno.FsFile | TraceBytes;
   readonly #unpacked: AsyncIterator<Uint8Array>;
   #decoder: Transform | undefined;
   /** Bytes that were read and not yet given out. */
   #held: Uint8Array<ArrayBuffer> = new Uint8Array();
   #ended = false;
 
-  private constructor(path: string, file: Deno.FsFile, size: number, start: Uint8Array<ArrayBuffer>) {
+  private constructor(
+    source: { readonly file: Deno.FsFile; readonly path: string; readonly size: number; readonly start: Uint8Array } | {
+      readonly whole: TraceBytes;
+      readonly part: Part;
+    },
+  ) {
+    if ("whole" in source) {
+      const { whole, part } = source;
+      this.path = part.path;
+      this.size = part.packed;
+      this.#source = whole;
+      this.packing = undefined;
+      this.#unpacked = this.#part(whole, part);
+      return;
+    }
+    const { file, path, size, start } = source;
     this.path = path;
     this.size = size;
-    this.#file = file;
+    this.#source = file;
     this.packing = packingOf(start);
-    this.#unpacked = this.packing === undefined ? this.#plain(start) : this.#unpack(this.packing, start);
+    this.#unpacked = this.packing === undefined ? this.#plain(file, start) : this.#unpack(file, this.packing, start);
   }
 
   /** Opens a file. @throws {MissingFileError} If there is none. @throws {TraceError} If it is empty. */
@@ -78,33 +108,77 @@ export class TraceBytes implements Disposable {
         count += read;
       }
       if (count === 0) throw new TraceError(`Cannot read the trace "${path}": it is empty`);
-      return new TraceBytes(path, file, size, start.subarray(0, count));
+      return new TraceBytes({ path, file, size, start: start.subarray(0, count) });
     } catch (error) {
       file.close();
       throw error;
     }
   }
 
+  /** The next bytes of a file as a file of their own, which closes it. Nothing else may read it then. */
+  static part(whole: TraceBytes, part: Part): TraceBytes {
+    return new TraceBytes({ whole, part });
+  }
+
   /** Closes the file. */
   [Symbol.dispose](): void {
     this.#decoder?.destroy();
+    if (this.#source instanceof TraceBytes) return this.#source[Symbol.dispose]();
     try {
-      this.#file.close();
+      this.#source.close();
     } catch (error) {
       if (!(error instanceof Deno.errors.BadResource)) throw error; // closed already
     }
   }
 
-  async *#plain(start: Uint8Array<ArrayBuffer>): AsyncGenerator<Uint8Array> {
+  async *#plain(file: Deno.FsFile, start: Uint8Array): AsyncGenerator<Uint8Array> {
     yield start;
     const buffer = new Uint8Array(BLOCK);
-    for (let read = await this.#file.read(buffer); read !== null; read = await this.#file.read(buffer)) {
+    for (let read = await file.read(buffer); read !== null; read = await file.read(buffer)) {
       yield buffer.subarray(0, read);
     }
   }
 
-  async *#unpack(packing: Packing, start: Uint8Array<ArrayBuffer>): AsyncGenerator<Uint8Array> {
-    const blocks = this.#plain(start);
+  async *#stored(whole: TraceBytes, part: Part): AsyncGenerator<Uint8Array> {
+    for (let left = part.packed; left > 0;) {
+      const block = (await whole.take()).subarray(0, left);
+      if (block.length === 0) {
+        throw new TraceError(`Cannot read the trace "${whole.path}": it ends within "${part.path}"`);
+      }
+      left -= block.length;
+      yield block;
+    }
+  }
+
+  async *#part(whole: TraceBytes, part: Part): AsyncGenerator<Uint8Array> {
+    const refuse = (what: string, cause?: unknown): never => {
+      throw new TraceError(`Cannot read "${part.path}": ${what}`, { cause });
+    };
+    const stored = this.#stored(whole, part);
+    const blocks = part.deflated ? this.#decode(stored, createInflateRaw()) : stored;
+    let crc = 0, size = 0;
+    for (;;) {
+      let next: IteratorResult<Uint8Array>;
+      try {
+        next = await blocks.next();
+      } catch (error) {
+        if (error instanceof TraceError) throw error;
+        return refuse(`its packed data are damaged or cut short: ${(error as Error).message}`, error);
+      }
+      if (next.done === true) break;
+      crc = crc32(next.value, crc);
+      size += next.value.length;
+      if (size > part.size) break;
+      yield next.value;
+    }
+    if (size !== part.size) refuse(`it has ${size > part.size ? "more" : "fewer"} bytes than the ${part.size} stated`);
+    if (part.crc !== 0 && crc !== part.crc) {
+      refuse(`it is damaged: the checksum of its bytes is ${crc.toString(16)}, stated is ${part.crc.toString(16)}`);
+    }
+  }
+
+  async *#unpack(file: Deno.FsFile, packing: Packing, start: Uint8Array): AsyncGenerator<Uint8Array> {
+    const blocks = this.#plain(file, start);
     try {
       if (packing === "gzip") {
         yield* this.#decode(blocks, createGunzip());
@@ -165,5 +239,24 @@ export class TraceBytes implements Disposable {
   /** Goes over the next bytes, which were peeked at. */
   skip(count: number): void {
     this.#held = this.#held.slice(count);
+  }
+
+  /** Goes over the next bytes, in a plain file without reading them. @throws {TraceError} If there are not so many. */
+  async advance(count: number): Promise<void> {
+    let left = count;
+    for (;;) {
+      const step = Math.min(left, this.#held.length);
+      this.#held = this.#held.slice(step);
+      left -= step;
+      if (left === 0) return;
+      if (!await this.#more()) throw new TraceError(`Cannot read the trace "${this.path}": it ends too early`);
+      if (left <= this.#held.length || this.#source instanceof TraceBytes || this.packing !== undefined) continue;
+      left -= this.#held.length;
+      this.#held = new Uint8Array();
+      const at = await this.#source.seek(0, Deno.SeekMode.Current);
+      if (at + left > this.size) throw new TraceError(`Cannot read the trace "${this.path}": it ends too early`);
+      await this.#source.seek(left, Deno.SeekMode.Current);
+      return;
+    }
   }
 }

@@ -4,11 +4,15 @@
  * @module
  */
 
+import { type ArrayHead, arrayLayout, readArray } from "./array.ts";
 import { type TraceBatch, TraceError } from "./batch.ts";
-import { npyHead, npyLayout, readNpy, readOracleGeneral, readRaw } from "./binary.ts";
+import { readOracleGeneral, readRaw } from "./binary.ts";
 import { TraceBytes } from "./bytes.ts";
 import type { Layout, TraceColumns } from "./columns.ts";
+import { npyHead } from "./npy.ts";
 import { HEAD, recognise, TRACE_FORMATS, type TraceFormat } from "./recognise.ts";
+import { readRequests, tensorHead, tensorLayout } from "./requests.ts";
+import { openTensor } from "./tensors.ts";
 import { readText, textLayout } from "./text.ts";
 
 /** How a trace is to be read, where it does not say so itself. */
@@ -60,22 +64,46 @@ function formatOf(head: Uint8Array, path: string, asked: TraceFormat | undefined
   );
 }
 
-function readFormat(
+/** Forms that have columns. */
+const COLUMNED: readonly TraceFormat[] = ["text", "npy", "torch"];
+
+async function* readFormat(
   bytes: TraceBytes,
   format: TraceFormat,
   options: TraceOptions & { readonly inOrder?: boolean },
 ): AsyncGenerator<TraceBatch> {
-  if (options.columns !== undefined && format !== "text" && format !== "npy") {
+  if (options.columns !== undefined && !COLUMNED.includes(format)) {
     throw new TraceError(`Cannot read the trace "${bytes.path}": columns were chosen, and ${format} has none`);
   }
-  if (format === "text") return readText(bytes, options);
-  if (format === "npy") return readNpy(bytes, options);
-  return format === "oracleGeneral" ? readOracleGeneral(bytes) : readRaw(bytes, format === "i64" ? 8 : 4);
+  if (format === "text") return yield* readText(bytes, options);
+  if (format === "npy") {
+    const head = await npyHead(bytes);
+    return yield* readArray(bytes, head, options);
+  }
+  if (format === "torch") return yield* readTorch(bytes.path, options);
+  yield* format === "oracleGeneral" ? readOracleGeneral(bytes) : readRaw(bytes, format === "i64" ? 8 : 4);
+}
+
+async function* readTorch(
+  path: string,
+  options: TraceOptions & { readonly inOrder?: boolean },
+): AsyncGenerator<TraceBatch> {
+  const layout = await tensorLayout(path);
+  if (layout.kind === "requests") {
+    if (options.columns !== undefined) {
+      throw new TraceError(`Cannot read the trace "${path}": columns were chosen, and indices with offsets have none`);
+    }
+    return yield* readRequests(path, layout);
+  }
+  const head = tensorHead(path, layout);
+  using bytes = await openTensor(path, layout.tensor);
+  yield* readArray(bytes, head, options);
 }
 
 /**
  * Reads a trace: text (a key a line, `table,key[,sample]`, columns, Criteo rows), libCacheSim's oracleGeneral, NumPy arrays of
- * whole numbers, or raw keys; plain or packed with gzip or zstd.
+ * whole numbers, tensors of torch.save() (keys, or FBGEMM's indices, offsets and lengths), or raw keys; plain or packed with
+ * gzip or zstd.
  *
  * @param path Its file.
  * @param options `inOrder`: batches come in the order of the trace, however its tables alternate. Without, each table's keys are
@@ -118,10 +146,18 @@ class Distinct {
 
 /** Columns in words. */
 async function columnsText(bytes: TraceBytes, format: TraceFormat, options: TraceOptions): Promise<string> {
-  if (format !== "text" && format !== "npy") return "";
-  const layout: Partial<Layout> & Pick<Layout, "keys"> = format === "text"
+  if (!COLUMNED.includes(format)) return "";
+  let head: ArrayHead | undefined;
+  if (format === "torch") {
+    const tensors = await tensorLayout(bytes.path);
+    if (tensors.kind === "requests") {
+      return `indices and offsets: ${tensors.tables} tables of ${tensors.samples} samples, table after table`;
+    }
+    head = tensorHead(bytes.path, tensors);
+  } else if (format === "npy") head = await npyHead(bytes);
+  const layout: Partial<Layout> & Pick<Layout, "keys"> = head === undefined
     ? await textLayout(bytes, options)
-    : npyLayout(bytes, await npyHead(bytes), options.columns);
+    : arrayLayout(bytes.path, head, options.columns);
   const name = (index: number) => layout.names?.[index] ?? `column ${index + 1}`;
   if (layout.criteo === true) return "Criteo's label, 13 numbers and 26 categories, each a table";
   return [

@@ -5,10 +5,10 @@
  */
 
 /** Forms of a trace that can be read. */
-export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy";
+export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "torch";
 
 /** Forms that may be asked for where the bytes do not say. */
-export const TRACE_FORMATS: readonly TraceFormat[] = ["text", "i64", "i32", "oracleGeneral", "npy"];
+export const TRACE_FORMATS: readonly TraceFormat[] = ["text", "i64", "i32", "oracleGeneral", "npy", "torch"];
 
 /** Bytes that are looked at: many records, and lines enough to tell columns. */
 export const HEAD: number = 1 << 16;
@@ -22,7 +22,6 @@ const latin = (text: string): number[] => [...text].map((c) => c.charCodeAt(0));
 
 /** First bytes of files of other kinds, with what to do about it. */
 const MAGIC: readonly (readonly [bytes: readonly number[], name: string, help?: string])[] = [
-  [[0x50, 0x4b, 3, 4], "a zip archive", "unpack it first"],
   [latin("PAR1"), "a Parquet file", "write its columns as text or as a NumPy array"],
   [latin("ARROW1"), "an Arrow file", "write its columns as text or as a NumPy array"],
   [[0x89, ...latin("HDF\r\n")], "an HDF5 file", "write its columns as text or as a NumPy array"],
@@ -41,6 +40,7 @@ const MAGIC: readonly (readonly [bytes: readonly number[], name: string, help?: 
   [[0xfe, 0xff], "text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"],
 ];
 
+const ZIP = [0x50, 0x4b, 3, 4];
 const NPY = [0x93, ...latin("NUMPY")];
 
 const startsWith = (head: Uint8Array, bytes: readonly number[]) => bytes.every((byte, i) => head[i] === byte);
@@ -105,6 +105,17 @@ function looksInt32(head: Uint8Array): boolean {
   return n >= 4 && upper.size > n / 4;
 }
 
+/** An archive, by its first file: torch.save() writes `data.pkl` first, in a folder. */
+function recogniseZip(head: Uint8Array): Recognised {
+  const bytes = (head[26] ?? 0) + 256 * (head[27] ?? 0);
+  const name = new TextDecoder().decode(head.subarray(30, 30 + bytes));
+  if (/^[^/]+\/data\.pkl$/.test(name)) return { format: "torch" };
+  return { looksLike: "a zip archive", help: "unpack it first" };
+}
+
+/** First bytes of what torch.save() wrote before PyTorch 1.6: a pickle of a number of 80 bits. */
+const OLD_TORCH = [0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
+
 const EITHER_I64 = "--format i64 reads 64-bit keys, --format i32 keys of 32 bits";
 
 /**
@@ -115,6 +126,7 @@ const EITHER_I64 = "--format i64 reads 64-bit keys, --format i32 keys of 32 bits
  */
 export function recognise(head: Uint8Array, path: string): Recognised {
   if (startsWith(head, NPY)) return { format: "npy" };
+  if (startsWith(head, ZIP)) return recogniseZip(head);
   for (const [bytes, looksLike, help] of MAGIC) {
     if (startsWith(head, bytes)) return { looksLike, ...(help === undefined ? {} : { help }) };
   }
@@ -126,6 +138,12 @@ export function recognise(head: Uint8Array, path: string): Recognised {
     return {
       looksLike: "text, though its name ends with .i64",
       help: "rename it, or say --format i64 or --format text",
+    };
+  }
+  if (startsWith(head, OLD_TORCH)) {
+    return {
+      looksLike: "a file of torch.save() in the form before PyTorch 1.6",
+      help: "load it and save it again with a newer PyTorch",
     };
   }
   if (head[0] === 0x80 && (head[1] ?? 0) >= 2 && (head[1] ?? 0) <= 5) {

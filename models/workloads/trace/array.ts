@@ -1,0 +1,97 @@
+/**
+ * Arrays of whole numbers, a line after the other.
+ *
+ * @module
+ */
+
+import { Batches, ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
+import type { TraceBytes } from "./bytes.ts";
+import { chosenLayout, type Layout, type TraceColumns } from "./columns.ts";
+import { numberAt, type NumberForm } from "./numbers.ts";
+
+/** An array of whole numbers in a file. */
+export interface ArrayHead extends NumberForm {
+  /** What errors call it. */
+  readonly what: "NumPy array" | "tensor";
+  /** Lines. */
+  readonly rows: number;
+  /** Columns: 1 for arrays of one dimension. */
+  readonly columns: number;
+  /** Bytes before the first number. */
+  readonly start: number;
+}
+
+/** Which columns of an array are what. @throws {TraceError} If it has several and none was chosen. */
+export function arrayLayout(
+  path: string,
+  { what: array, columns: count }: ArrayHead,
+  columns?: TraceColumns,
+): Pick<Layout, "table" | "keys" | "sample" | "time"> {
+  const refuse = (what: string): never => {
+    throw new TraceError(`Cannot read the ${array} "${path}": ${what}`);
+  };
+  if (columns !== undefined) return chosenLayout(columns, undefined, count, refuse);
+  if (count > 1) {
+    refuse(
+      `it has ${count} columns, which can be read in several ways; say which columns are what: --columns key=1,key=2 if ` +
+        "each has keys of a table of its own, --columns table=1,key=2 if one names tables; sample=… names samples",
+    );
+  }
+  return { keys: [{ index: 0, table: ONLY_TABLE }] };
+}
+
+/**
+ * Reads an array of whole numbers: a key a line, or chosen columns.
+ *
+ * @param bytes Its numbers, and before them `head.start` bytes that were peeked at.
+ * @param head What it is.
+ * @param options Columns that were chosen.
+ * @throws {TraceError} If it is cut short or too long.
+ */
+export async function* readArray(
+  bytes: TraceBytes,
+  head: ArrayHead,
+  options: { readonly inOrder?: boolean; readonly columns?: TraceColumns },
+): AsyncGenerator<TraceBatch> {
+  const { table, keys, sample, time } = arrayLayout(bytes.path, head, options.columns);
+  bytes.skip(head.start);
+  const line = head.width * head.columns, batches = new Batches(options.inOrder === true);
+  let row = 0, before: bigint | undefined;
+  for (;;) {
+    const block = await bytes.take(line), n = Math.floor(block.length / line);
+    if (block.length === 0) break;
+    const refuse = (what: string): never => {
+      throw new TraceError(`Cannot read the ${head.what} "${bytes.path}", line ${row + 1}: ${what}`);
+    };
+    if (n === 0) refuse(`it ends within a line of ${line} bytes`);
+    if (row + n > head.rows) {
+      row = head.rows;
+      refuse(`bytes are left over behind the ${head.rows} lines that its shape says`);
+    }
+    const view = new DataView(block.buffer);
+    for (let i = 0; i < n; i++, row++) {
+      const field = (column: number) => numberAt(view, i * line + column * head.width, head);
+      if (time !== undefined) {
+        const now = field(time);
+        if (before !== undefined && now < before) refuse(`the time goes back from ${before} to ${now}`);
+        before = now;
+      }
+      const where = `"${bytes.path}", line ${row + 1}`;
+      for (const each of keys) {
+        batches.add(
+          table === undefined ? each.table : String(field(table)),
+          field(each.index),
+          sample === undefined ? undefined : String(field(sample)),
+          where,
+        );
+      }
+      if (batches.ready.length > 0) yield* batches.take();
+    }
+  }
+  if (row < head.rows) {
+    throw new TraceError(
+      `Cannot read the ${head.what} "${bytes.path}": it ends after ${row} of ${head.rows} lines`,
+    );
+  }
+  yield* batches.end();
+}
