@@ -12,6 +12,7 @@ const FORMATS: Readonly<Record<TraceFacts["format"], string>> = {
   oracleGeneral: "libCacheSim's oracleGeneral",
   npy: "a NumPy array",
   torch: "tensors of torch.save()",
+  parquet: "a Parquet file",
 };
 /** Tables that are printed. */
 const SHOWN = 60;
@@ -20,7 +21,10 @@ const SHOWN = 60;
 export function addInspect(program: Command, { terminal }: Context): void {
   program.command("inspect")
     .description("tell what a file of keys is: its form, tables, lookups, keys, and what can be done with it")
-    .argument("<file>", "a trace: text, oracleGeneral, NumPy, tensors or raw keys, plain or packed with gzip or zstd")
+    .argument(
+      "<file>",
+      "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys, plain or packed with gzip or zstd",
+    )
     .option("--columns <roles>", COLUMNS_HELP)
     .option("--separator <text>", SEPARATOR_HELP)
     .option("--format <name>", FORMAT_HELP)

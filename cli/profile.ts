@@ -96,7 +96,7 @@ export function addProfile(program: Command, { terminal }: Context): void {
     .description("fit a shareable profile to a trace of keys, and tell how faithful it is")
     .argument(
       "[trace]",
-      "a trace: text, oracleGeneral, NumPy, tensors or raw keys; tierbench inspect tells what a file is",
+      "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys; tierbench inspect tells what a file is",
     )
     .option("--out <file>", "write the profile there")
     .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")

@@ -241,6 +241,19 @@ export class TraceBytes implements Disposable {
     this.#held = this.#held.slice(count);
   }
 
+  /** A range of a plain file, wherever it has been read to; nothing else may be read behind this. */
+  async range(start: number, end: number): Promise<ArrayBuffer> {
+    const out = new Uint8Array(end - start);
+    if (this.#source instanceof TraceBytes) throw new TypeError("A part of a file has no ranges");
+    await this.#source.seek(start, Deno.SeekMode.Start);
+    for (let at = 0; at < out.length;) {
+      const read = await this.#source.read(out.subarray(at));
+      if (read === null) throw new TraceError(`Cannot read the trace "${this.path}": it ends too early`);
+      at += read;
+    }
+    return out.buffer;
+  }
+
   /** Goes over the next bytes, in a plain file without reading them. @throws {TraceError} If there are not so many. */
   async advance(count: number): Promise<void> {
     let left = count;

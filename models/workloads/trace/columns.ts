@@ -193,6 +193,32 @@ function ambiguous(
 }
 
 /**
+ * A layout by names that tell what columns are.
+ *
+ * @param names Names of the columns.
+ * @param rows Some of the lines.
+ * @param refuse Throws the error of this trace.
+ */
+export function namedLayout(
+  names: readonly string[],
+  rows: readonly (readonly string[])[],
+  refuse: (what: string) => never,
+): Pick<Layout, "table" | "keys" | "sample" | "time"> {
+  const by = (role: Role) => names.flatMap((name, i) => roleOf(name) === role ? [i] : []);
+  const [keys, tables, samples, times] = [by("key"), by("table"), by("sample"), by("time")];
+  const [key] = keys, [table] = tables, [sample] = samples, [time] = times;
+  if (key === undefined || keys.length > 1 || tables.length > 1 || samples.length > 1 || times.length > 1) {
+    ambiguous(rows, names, refuse);
+  }
+  return {
+    keys: [{ index: key, table: ONLY_TABLE }],
+    ...(table === undefined ? {} : { table }),
+    ...(sample === undefined ? {} : { sample }),
+    ...(time === undefined ? {} : { time }),
+  };
+}
+
+/**
  * How the lines of a trace are read.
  *
  * @param lines Its first lines, without comments and empty ones at the end; at least one.
@@ -235,21 +261,7 @@ export function layoutOf(
   if (n === 1) {
     return { ...shared, keys: [{ index: 0, table: ONLY_TABLE }] };
   }
-  if (names !== undefined) {
-    const by = (role: Role) => names.flatMap((name, i) => roleOf(name) === role ? [i] : []);
-    const [keys, tables, samples, times] = [by("key"), by("table"), by("sample"), by("time")];
-    const [key] = keys, [table] = tables, [sample] = samples, [time] = times;
-    if (key === undefined || keys.length > 1 || tables.length > 1 || samples.length > 1 || times.length > 1) {
-      ambiguous(data.length === 0 ? [first] : data, names, refuse);
-    }
-    return {
-      ...shared,
-      keys: [{ index: key, table: ONLY_TABLE }],
-      ...(table === undefined ? {} : { table }),
-      ...(sample === undefined ? {} : { sample }),
-      ...(time === undefined ? {} : { time }),
-    };
-  }
+  if (names !== undefined) return { ...shared, ...namedLayout(names, data.length === 0 ? [first] : data, refuse) };
   if (n > 3) {
     refuse(
       `it has ${n} fields and no header that tells them; expected 1 (key), 2 (table, key), 3 (table, key, sample) or ` +

@@ -11,6 +11,7 @@ import { TraceBytes } from "./bytes.ts";
 import type { Layout, TraceColumns } from "./columns.ts";
 import { npyHead } from "./npy.ts";
 import { HEAD, recognise, TRACE_FORMATS, type TraceFormat } from "./recognise.ts";
+import { parquetLayout, readParquet } from "./parquet.ts";
 import { readRequests, tensorHead, tensorLayout } from "./requests.ts";
 import { openTensor } from "./tensors.ts";
 import { readText, textLayout } from "./text.ts";
@@ -65,7 +66,7 @@ function formatOf(head: Uint8Array, path: string, asked: TraceFormat | undefined
 }
 
 /** Forms that have columns. */
-const COLUMNED: readonly TraceFormat[] = ["text", "npy", "torch"];
+const COLUMNED: readonly TraceFormat[] = ["text", "npy", "torch", "parquet"];
 
 async function* readFormat(
   bytes: TraceBytes,
@@ -80,6 +81,7 @@ async function* readFormat(
     const head = await npyHead(bytes);
     return yield* readArray(bytes, head, options);
   }
+  if (format === "parquet") return yield* readParquet(bytes, options);
   if (format === "torch") return yield* readTorch(bytes.path, options);
   yield* format === "oracleGeneral" ? readOracleGeneral(bytes) : readRaw(bytes, format === "i64" ? 8 : 4);
 }
@@ -102,8 +104,8 @@ async function* readTorch(
 
 /**
  * Reads a trace: text (a key a line, `table,key[,sample]`, columns, Criteo rows), libCacheSim's oracleGeneral, NumPy arrays of
- * whole numbers, tensors of torch.save() (keys, or FBGEMM's indices, offsets and lengths), or raw keys; plain or packed with
- * gzip or zstd.
+ * whole numbers, tensors of torch.save() (keys, or FBGEMM's indices, offsets and lengths), columns of Parquet files, or raw keys;
+ * plain or packed with gzip or zstd.
  *
  * @param path Its file.
  * @param options `inOrder`: batches come in the order of the trace, however its tables alternate. Without, each table's keys are
@@ -155,7 +157,9 @@ async function columnsText(bytes: TraceBytes, format: TraceFormat, options: Trac
     }
     head = tensorHead(bytes.path, tensors);
   } else if (format === "npy") head = await npyHead(bytes);
-  const layout: Partial<Layout> & Pick<Layout, "keys"> = head === undefined
+  const layout: Partial<Layout> & Pick<Layout, "keys"> = format === "parquet"
+    ? await parquetLayout(bytes, options.columns)
+    : head === undefined
     ? await textLayout(bytes, options)
     : arrayLayout(bytes.path, head, options.columns);
   const name = (index: number) => layout.names?.[index] ?? `column ${index + 1}`;

@@ -5,10 +5,10 @@
  */
 
 /** Forms of a trace that can be read. */
-export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "torch";
+export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "torch" | "parquet";
 
 /** Forms that may be asked for where the bytes do not say. */
-export const TRACE_FORMATS: readonly TraceFormat[] = ["text", "i64", "i32", "oracleGeneral", "npy", "torch"];
+export const TRACE_FORMATS: readonly TraceFormat[] = ["text", "i64", "i32", "oracleGeneral", "npy", "torch", "parquet"];
 
 /** Bytes that are looked at: many records, and lines enough to tell columns. */
 export const HEAD: number = 1 << 16;
@@ -22,7 +22,7 @@ const latin = (text: string): number[] => [...text].map((c) => c.charCodeAt(0));
 
 /** First bytes of files of other kinds, with what to do about it. */
 const MAGIC: readonly (readonly [bytes: readonly number[], name: string, help?: string])[] = [
-  [latin("PAR1"), "a Parquet file", "write its columns as text or as a NumPy array"],
+  [latin("PARE"), "a Parquet file whose columns are encrypted", "write it without encryption"],
   [latin("ARROW1"), "an Arrow file", "write its columns as text or as a NumPy array"],
   [[0x89, ...latin("HDF\r\n")], "an HDF5 file", "write its columns as text or as a NumPy array"],
   [latin("SQLite format 3"), "an SQLite database", "export the table as CSV"],
@@ -126,6 +126,7 @@ const EITHER_I64 = "--format i64 reads 64-bit keys, --format i32 keys of 32 bits
  */
 export function recognise(head: Uint8Array, path: string): Recognised {
   if (startsWith(head, NPY)) return { format: "npy" };
+  if (startsWith(head, latin("PAR1"))) return { format: "parquet" };
   if (startsWith(head, ZIP)) return recogniseZip(head);
   for (const [bytes, looksLike, help] of MAGIC) {
     if (startsWith(head, bytes)) return { looksLike, ...(help === undefined ? {} : { help }) };

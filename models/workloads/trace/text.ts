@@ -8,7 +8,7 @@ import { Batches, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
 import { fieldsOf, type Layout, layoutOf, type TraceColumns } from "./columns.ts";
 import { HEAD } from "./recognise.ts";
-import { hashOf } from "./word_hash.ts";
+import { keyOf, timeOf } from "./words.ts";
 
 /** A line without an end is not kept in memory beyond this many characters. */
 const LONGEST_LINE = 65_536;
@@ -17,33 +17,10 @@ const LOOKED_AT = 1000;
 /** In place of a category that is missing. No key of a Criteo file is negative. */
 const MISSING = -1n;
 
-function keyOf(written: string, where: string): bigint {
-  if (written === "") throw new TraceError(`Cannot read the trace ${where}: the key is empty`);
-  const word = /^[+-]?\d+\.0+$/.test(written) ? written.slice(0, written.indexOf(".")) : written;
-  if (/^[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?$/.test(word)) {
-    throw new TraceError(
-      `Cannot read the trace ${where}: the key ${word} is a fraction; a key is a whole number or a word: ` +
-        "choose its column with --columns key=…",
-    );
-  }
-  if (!/^[+-]?\d+$/.test(word)) return BigInt.asIntN(64, hashOf(word));
-  const key = BigInt(word.startsWith("+") ? word.slice(1) : word);
-  if (BigInt.asIntN(64, key) === key || BigInt.asUintN(64, key) === key) return BigInt.asIntN(64, key);
-  throw new TraceError(`Cannot read the trace ${where}: the key ${word} does not fit 64 bits`);
-}
-
 function categoryOf(word: string, table: string, where: string): bigint {
   if (word === "") return MISSING;
   if (/^[0-9a-f]{1,16}$/i.test(word)) return BigInt.asIntN(64, BigInt(`0x${word}`));
   throw new TraceError(`Cannot read the trace ${where}: ${table} is "${word}", expected a hexadecimal number`);
-}
-
-function timeOf(word: string, where: string): number {
-  const time = word === "" ? NaN : Number.isNaN(Number(word)) ? Date.parse(word) : Number(word);
-  if (!Number.isNaN(time)) return time;
-  throw new TraceError(
-    `Cannot read the trace ${where}: the time is "${word}", expected a number or a date; without it: --columns key=…`,
-  );
 }
 
 /** Lines as they come; line ends are LF, CRLF or, where the head has no LF, CR. */
