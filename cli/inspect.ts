@@ -11,6 +11,7 @@ const FORMATS: Readonly<Record<TraceFacts["format"], string>> = {
   i32: "raw keys of 32 bits",
   oracleGeneral: "libCacheSim's oracleGeneral",
   npy: "a NumPy array",
+  npz: "an archive of NumPy arrays",
   torch: "tensors of torch.save()",
   parquet: "a Parquet file",
 };

@@ -7,7 +7,7 @@ export const COLUMNS_HELP: string =
 export const SEPARATOR_HELP: string = 'what stands between the fields of a trace, e.g. ";", "::", "tab"';
 /** Help of `--format`. */
 export const FORMAT_HELP: string =
-  "form of a trace whose bytes do not say: text, i64, i32, oracleGeneral, npy, torch, parquet";
+  "form of a trace whose bytes do not say: text, i64, i32, oracleGeneral, npy, npz, torch, parquet";
 
 /** How a trace is to be read, by the words of the command. */
 export function traceOptions(

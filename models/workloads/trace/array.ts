@@ -34,7 +34,7 @@ export function arrayLayout(
   if (count > 1) {
     refuse(
       `it has ${count} columns, which can be read in several ways; say which columns are what: --columns key=1,key=2 if ` +
-        "each has keys of a table of its own, --columns table=1,key=2 if one names tables; sample=… names samples",
+        "each of these has keys of a table of its own, --columns key=* if all have, --columns table=1,key=2 if one names tables; sample=… names samples",
     );
   }
   return { keys: [{ index: 0, table: ONLY_TABLE }] };

@@ -11,7 +11,7 @@ import { ONLY_TABLE, TraceError } from "./batch.ts";
 export interface TraceColumns {
   /** Column that names the table; absent: each column of keys is a table. */
   readonly table?: string;
-  /** Columns of keys. */
+  /** Columns of keys; `*` alone: all that are nothing else. */
   readonly key: readonly string[];
   /** Column whose word is the same in all lines of a sample; absent: each key is a sample. */
   readonly sample?: string;
@@ -159,10 +159,20 @@ export function chosenLayout(
   refuse: (what: string) => never,
 ): Pick<Layout, "table" | "keys" | "sample" | "time"> {
   const at = (column: string) => indexOf(column, names, fields, refuse);
-  const keys = columns.key.map((column) => {
-    const index = at(column);
-    return { index, table: columns.key.length === 1 ? ONLY_TABLE : names?.[index] ?? `column ${index + 1}` };
-  });
+  const others = [columns.table, columns.sample, columns.time].flatMap((column) =>
+    column === undefined ? [] : [at(column)]
+  );
+  const all = columns.key.length === 1 && columns.key[0] === "*";
+  const indices = all
+    ? Array.from({ length: fields }, (_, i) => i).filter((i) => !others.includes(i))
+    : columns.key.map(at);
+  const keys = indices.map((index) => ({
+    index,
+    table: indices.length === 1 ? ONLY_TABLE : names?.[index] ?? `column ${index + 1}`,
+  }));
+  if (keys.length > 1 && columns.table !== undefined) {
+    refuse("with several columns of keys, each is a table; leave table out");
+  }
   return {
     keys,
     ...(columns.table === undefined ? {} : { table: at(columns.table) }),

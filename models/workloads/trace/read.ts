@@ -11,6 +11,7 @@ import { TraceBytes } from "./bytes.ts";
 import type { Layout, TraceColumns } from "./columns.ts";
 import { npyHead } from "./npy.ts";
 import { HEAD, recognise, TRACE_FORMATS, type TraceFormat } from "./recognise.ts";
+import { npzTables, readNpz } from "./npz.ts";
 import { parquetLayout, readParquet } from "./parquet.ts";
 import { readRequests, tensorHead, tensorLayout } from "./requests.ts";
 import { openTensor } from "./tensors.ts";
@@ -66,7 +67,7 @@ function formatOf(head: Uint8Array, path: string, asked: TraceFormat | undefined
 }
 
 /** Forms that have columns. */
-const COLUMNED: readonly TraceFormat[] = ["text", "npy", "torch", "parquet"];
+const COLUMNED: readonly TraceFormat[] = ["text", "npy", "npz", "torch", "parquet"];
 
 async function* readFormat(
   bytes: TraceBytes,
@@ -81,6 +82,7 @@ async function* readFormat(
     const head = await npyHead(bytes);
     return yield* readArray(bytes, head, options);
   }
+  if (format === "npz") return yield* readNpz(bytes.path, options);
   if (format === "parquet") return yield* readParquet(bytes, options);
   if (format === "torch") return yield* readTorch(bytes.path, options);
   yield* format === "oracleGeneral" ? readOracleGeneral(bytes) : readRaw(bytes, format === "i64" ? 8 : 4);
@@ -104,7 +106,7 @@ async function* readTorch(
 
 /**
  * Reads a trace: text (a key a line, `table,key[,sample]`, columns, Criteo rows), libCacheSim's oracleGeneral, NumPy arrays of
- * whole numbers, tensors of torch.save() (keys, or FBGEMM's indices, offsets and lengths), columns of Parquet files, or raw keys;
+ * whole numbers (alone or an archive of them), tensors of torch.save() (keys, or FBGEMM's indices, offsets and lengths), columns of Parquet files, or raw keys;
  * plain or packed with gzip or zstd.
  *
  * @param path Its file.
@@ -149,6 +151,10 @@ class Distinct {
 /** Columns in words. */
 async function columnsText(bytes: TraceBytes, format: TraceFormat, options: TraceOptions): Promise<string> {
   if (!COLUMNED.includes(format)) return "";
+  if (format === "npz") {
+    const arrays = await npzTables(bytes.path, options.columns);
+    return `arrays: ${arrays.map(({ table, head }) => `${table} (${head.columns} a line)`).join(", ")}`;
+  }
   let head: ArrayHead | undefined;
   if (format === "torch") {
     const tensors = await tensorLayout(bytes.path);

@@ -5,10 +5,19 @@
  */
 
 /** Forms of a trace that can be read. */
-export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "torch" | "parquet";
+export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "npz" | "torch" | "parquet";
 
 /** Forms that may be asked for where the bytes do not say. */
-export const TRACE_FORMATS: readonly TraceFormat[] = ["text", "i64", "i32", "oracleGeneral", "npy", "torch", "parquet"];
+export const TRACE_FORMATS: readonly TraceFormat[] = [
+  "text",
+  "i64",
+  "i32",
+  "oracleGeneral",
+  "npy",
+  "npz",
+  "torch",
+  "parquet",
+];
 
 /** Bytes that are looked at: many records, and lines enough to tell columns. */
 export const HEAD: number = 1 << 16;
@@ -105,11 +114,12 @@ function looksInt32(head: Uint8Array): boolean {
   return n >= 4 && upper.size > n / 4;
 }
 
-/** An archive, by its first file: torch.save() writes `data.pkl` first, in a folder. */
+/** An archive, by its first file: torch.save() writes `data.pkl` first, in a folder, numpy.savez() arrays alone. */
 function recogniseZip(head: Uint8Array): Recognised {
   const bytes = (head[26] ?? 0) + 256 * (head[27] ?? 0);
   const name = new TextDecoder().decode(head.subarray(30, 30 + bytes));
   if (/^[^/]+\/data\.pkl$/.test(name)) return { format: "torch" };
+  if (name.endsWith(".npy")) return { format: "npz" };
   return { looksLike: "a zip archive", help: "unpack it first" };
 }
 

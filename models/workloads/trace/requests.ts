@@ -7,8 +7,7 @@
 
 import type { ArrayHead } from "./array.ts";
 import { MOST_BAG, MOST_TABLES, type TraceBatch, TraceError } from "./batch.ts";
-import type { TraceBytes } from "./bytes.ts";
-import { type NumberForm, numbersOf } from "./numbers.ts";
+import { NumberStream } from "./number_stream.ts";
 import { openTensor, readTensors, type Tensor } from "./tensors.ts";
 
 /** How the tensors of a file are read. */
@@ -96,37 +95,8 @@ export function tensorHead(path: string, { tensor, little }: TensorLayout & { re
   return { what: "tensor", ...whole, little, rows, columns, start: 0 };
 }
 
-/** Whole numbers of a tensor, as many at a time as are asked for. */
-class Numbers implements Disposable {
-  readonly #bytes: TraceBytes;
-  readonly #form: NumberForm;
-
-  private constructor(bytes: TraceBytes, form: NumberForm) {
-    this.#bytes = bytes;
-    this.#form = form;
-  }
-
-  static async open(path: string, tensor: Tensor, little: boolean): Promise<Numbers> {
-    return new Numbers(await openTensor(path, tensor), { width: 8, signed: true, ...tensor.whole, little });
-  }
-
-  [Symbol.dispose](): void {
-    this.#bytes[Symbol.dispose]();
-  }
-
-  async next(count: number): Promise<BigInt64Array<ArrayBuffer>> {
-    const size = count * this.#form.width, block = await this.#bytes.peek(size);
-    if (block.length < size) throw new TraceError(`Cannot read "${this.#bytes.path}": it ends too early`);
-    const numbers = numbersOf(block, this.#form);
-    this.#bytes.skip(size);
-    return numbers;
-  }
-
-  /** Reads on to the end of the file, which tells whether it was whole. */
-  async end(): Promise<void> {
-    while ((await this.#bytes.take()).length > 0);
-  }
-}
+const streamOf = async (path: string, tensor: Tensor, little: boolean) =>
+  new NumberStream(await openTensor(path, tensor), { width: 8, signed: true, ...tensor.whole, little });
 
 /** Reads bags of many tables, table after table. Bags without keys are left out. @throws {TraceError} If offsets are wrong. */
 export async function* readRequests(
@@ -134,8 +104,8 @@ export async function* readRequests(
   { indices, offsets, tables, samples, little }: TensorLayout & { readonly kind: "requests" },
 ): AsyncGenerator<TraceBatch> {
   const count = indices.shape[0] ?? 0;
-  using keys = await Numbers.open(path, indices, little);
-  using begins = await Numbers.open(path, offsets, little);
+  using keys = await streamOf(path, indices, little);
+  using begins = await streamOf(path, offsets, little);
   let [end = 0n] = await begins.next(1), waiting = 0;
   const refuse = (bag: number, what: string): never => {
     throw new TraceError(`Cannot read the tensors in "${path}", offset ${bag} of ${tables * samples + 1}: ${what}`);

@@ -43,7 +43,7 @@ Deno.test("readTrace() reads files that numpy, torch, pyarrow and zstandard wrot
     assertEquals(await linesOf(`${FIXTURES}${name.slice(0, -".keys".length)}`, options), expected, name);
     files++;
   }
-  assertEquals(files, 28);
+  assertEquals(files, 30);
 });
 
 Deno.test("readTrace() takes separators, comments, byte order marks, quotes and line ends for what they are", async () => {
@@ -179,4 +179,44 @@ Deno.test("inspectTrace() tells form, columns, tables, lookups and keys", async 
   const many = new Uint8Array(BigInt64Array.from({ length: 400_000 }, (_, i) => BigInt(i >> 1) << 20n).buffer);
   const [table] = (await withFile(many, (path) => inspectTrace(path, { format: "i64" }))).tables;
   assert(Math.abs((table?.keys ?? 0) / 200_000 - 1) < 0.06, `${table?.keys}`);
+});
+
+Deno.test("readTrace() reads archives of NumPy arrays, a table each, and refuses to guess which have keys", async () => {
+  const hot = `${FIXTURES}multi_hot.npz`, named = `${FIXTURES}named.npz`;
+  const batches = await Array.fromAsync(readTrace(hot));
+  assertEquals(batches.map(({ table }) => table), Array.from({ length: 11 }, (_, i) => String(i)));
+  assertEquals([batches[0]?.bags?.[39], batches[1]?.bags, batches[1]?.keys.length], [3, undefined, 40]);
+  assertEquals((await linesOf(hot, { columns: parseColumns("key=2,key=10") })).slice(0, 3).map((line) => line[0]), [
+    "2",
+    "2",
+    "1",
+  ]);
+  assertEquals((await linesOf(hot, { columns: parseColumns("key=*") })).length, 40 * 22);
+  assertStringIncludes((await inspectTrace(hot)).columns, "arrays: 0 (3 a line), 1 (1 a line)");
+  const message = async (columns?: string) =>
+    (await assertRejects(
+      () => linesOf(named, columns === undefined ? {} : { columns: parseColumns(columns) }),
+      TraceError,
+    ))
+      .message;
+  assertStringIncludes(await message(), "the arrays X_cat, X_int, y, which can be read in several ways");
+  assertStringIncludes(await message("key=*"), "its elements are <f8");
+  assertStringIncludes(await message("key=X_cat,sample=X_int"), "its arrays can be chosen as keys only");
+  assertEquals((await linesOf(named, { columns: parseColumns("key=X_cat") })).length, 120);
+  const cut = await Deno.readFile(`${FIXTURES}packed.npz`);
+  assertStringIncludes(await refusal(cut.slice(0, -30)), "an archive's directory is missing at its end");
+});
+
+Deno.test("readTrace() takes all columns as keys of their own tables with key=*", async () => {
+  assertEquals(
+    await linesOf(`${FIXTURES}pairs.npy`, { columns: parseColumns("key=*") }),
+    (await Deno.readTextFile(
+      `${FIXTURES}pairs.npy.keys`,
+    )).split("\n").slice(0, -1),
+  );
+  assertEquals(await read("t,a,b\n1,5,6\n", { columns: parseColumns("key=*,time=t") }), ["a,5", "b,6"]);
+  assertStringIncludes(
+    await refusal("t,a,b\n1,5,6\n", { columns: parseColumns("key=*,table=t") }),
+    "with several columns of keys, each is a table",
+  );
 });
