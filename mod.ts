@@ -54,6 +54,7 @@ export {
 export { NativeLibraryError } from "./base/native_build.ts";
 export { type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
+export type { Pauses } from "./ffi/pauses.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { exportNumpy, type NumpyExport } from "./ffi/numpy.ts";
 export { replayCache, type ReplayPolicy } from "./ffi/replay.ts";
@@ -168,6 +169,7 @@ export {
   type ResolvedWorkload,
   type RowOptimizers,
   type RowwiseAdagradParameters,
+  type Sampling,
   type Scenario,
   type SgdParameters,
   type Size,

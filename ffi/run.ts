@@ -30,10 +30,12 @@ export interface RunOptions {
   readonly intervalMs?: number;
 }
 
-/** Words of `control`, as in `tierstore.h`. */
-const CANCEL = 0;
+/** Words of `control`, as in `tierstore.h`. Not 0: the call is to stop. */
+export const CANCEL = 0;
 const DONE = 1;
 const TOTAL = 2;
+/** The number of the step before which a training waits. */
+export const HOLD = 3;
 const WORDS = 4;
 
 /** A nonblocking native call, given `control` and the buffer for its message. */

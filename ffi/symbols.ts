@@ -184,6 +184,10 @@ export const symbols = {
     result: "i32",
     nonblocking: true,
   },
+  // int32_t ts_control_wait(uint64_t *control, uint64_t done);
+  ts_control_wait: { parameters: ["buffer", "u64"], result: "i32", nonblocking: true },
+  // int32_t ts_control_pass(uint64_t *control, uint64_t hold);
+  ts_control_pass: { parameters: ["buffer", "u64"], result: "i32" },
   // int32_t ts_trainer_evaluate(ts_trainer *trainer, const char *path, uint64_t max_rows, double *result,
   //   uint64_t *control, char *err, uint32_t err_cap);
   ts_trainer_evaluate: {

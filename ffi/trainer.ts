@@ -19,6 +19,7 @@ import { digestText, parseLines } from "./facts.ts";
 import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { withConfig } from "./options.ts";
+import { type Pauses, pausing } from "./pauses.ts";
 import { runLong, type RunOptions } from "./run.ts";
 import type { Ranks } from "./ranks.ts";
 import type { EmbeddingStore } from "./store.ts";
@@ -170,20 +171,29 @@ export class WdlTrainer implements Disposable {
    *
    * @param steps Batches to train and count. On cancellation the steps done so far hold.
    * @param run `warmup` trains so many batches before them (0) that are not counted, in the same flow: what is prepared
-   * ahead for the first counted step stays, the counters of the store begin at 0. Progress and cancellation.
-   * @throws {TierstoreError} `TS_EFULL` if no tier has room for new rows, `TS_EIO`.
+   * ahead for the first counted step stays, the counters of the store begin at 0. `pauses`: before which counted steps it
+   * waits, in no step's time; threads of the store in the background do not. Progress and cancellation.
+   * @throws {TierstoreError} `TS_EFULL` if no tier has room for new rows, `TS_EIO`; `TS_EINVAL` for pauses of ranks that train
+   * asynchronously.
+   * @throws What `until` of the pauses threw; the steps before that pause hold.
    */
-  async train(steps: number, run: { readonly warmup?: number } & RunOptions = {}): Promise<TrainResult> {
-    const warmup = run.warmup ?? 0;
+  async train(
+    steps: number,
+    run: { readonly warmup?: number; readonly pauses?: Pauses } & RunOptions = {},
+  ): Promise<TrainResult> {
+    const { warmup = 0, pauses } = run;
     checkCount("steps", steps);
     checkCount("warmup", warmup);
+    if (pauses !== undefined) checkCount("pauses.every", pauses.every, 1);
     const stepNs = new BigUint64Array(steps);
     const phaseNs = new BigUint64Array(PHASES.length);
     const loss = new Float64Array(1);
     await runLong("train", handleOf(this, "trainer"), run, (control, { bytes, capacity }, trainer) => {
       const functions = native();
       const counts = [BigInt(warmup), BigInt(steps)] as const;
-      return functions.ts_trainer_train(trainer, ...counts, stepNs, phaseNs, loss, control, bytes, capacity);
+      const call = () =>
+        functions.ts_trainer_train(trainer, ...counts, stepNs, phaseNs, loss, control, bytes, capacity);
+      return pauses === undefined ? call() : pausing(control, { before: warmup, all: warmup + steps }, pauses, call);
     });
     const phases = PHASES.map((phase, i) => [phase, Number(phaseNs[i])] as const);
     return {
@@ -379,7 +389,7 @@ export class WdlTrainer implements Disposable {
   }
 }
 
-function checkCount(what: string, count: number): void {
-  if (Number.isSafeInteger(count) && count >= 0) return;
-  throw new RangeError(`Cannot use ${what} = ${count}: expected a whole number, 0 or more`);
+function checkCount(what: string, count: number, least = 0): void {
+  if (Number.isSafeInteger(count) && count >= least) return;
+  throw new RangeError(`Cannot use ${what} = ${count}: expected a whole number, ${least} or more`);
 }

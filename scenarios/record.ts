@@ -300,7 +300,10 @@ export interface ClusterRecord {
   readonly ranks: readonly RankRecord[];
 }
 
-/** What the machine did while a sample ran, by counters of its kernel; shares are of the time of all processors. */
+/**
+ * What the machine did while a sample ran, or all samples of a round that trained in turns, by counters of its kernel; shares
+ * are of the time of all processors.
+ */
 export interface ConditionsRecord {
   /** Time of the run itself and of its worker. */
   readonly ownShare: number;
@@ -345,6 +348,11 @@ export interface SampleRecord extends SampleIdentity {
   readonly seed: number;
   /** Wall time of the whole process, seconds. */
   readonly processSeconds: number;
+  /**
+   * Where the samples of its round trained in turns: counted steps of a turn; seconds of its turns, of its start and its end
+   * too; and nanoseconds of processor time that its threads took between them. Absent where it had the machine all the time.
+   */
+  readonly turns?: { readonly steps: number; readonly seconds: number; readonly waitingCpuNs: number };
   /** Training samples a step. */
   readonly batch: number;
   /** Compute threads. */

@@ -165,6 +165,7 @@ const completed = v.pipe(
     how: text,
     seed: scalar,
     processSeconds: figure,
+    turns: maybe(object({ steps: positive, seconds: figure, waitingCpuNs: figure })),
     batch: positive,
     threads: positive,
     warmupSteps: count,

@@ -166,6 +166,7 @@ export function fillDefaults(scenario: Scenario | ResolvedScenario, directory: s
     ),
     dram: dram === "auto" ? "auto" : parseBytes(dram),
     repetitions: scenario.repetitions ?? 3,
+    ...(scenario.sampling === undefined || scenario.sampling === "auto" ? {} : { sampling: scenario.sampling }),
     ...(scenario.aa === false ? { aa: false } as const : {}),
     budget: durationInSeconds(scenario.budget ?? "150 s"),
     quality: {

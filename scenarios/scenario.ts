@@ -41,6 +41,9 @@ export type MemoryPolicy = "memory-mode" | "weighted-interleave" | "kernel-tieri
  */
 export type CheckpointKind = "full" | "delta" | "in-place";
 
+/** How the samples of a round share its time. */
+export type Sampling = "auto" | "turns" | "processes";
+
 /** One way to hold the embedding tables. */
 export interface Configuration {
   /** One sentence for the report. */
@@ -227,6 +230,12 @@ export interface Scenario {
   dram?: Size | "auto";
   /** Samples of each case, each in its own process; 3 at least. Default 3. */
   repetitions?: number;
+  /**
+   * How the samples of a round share its time. `processes`: one process after the other. `turns`: all at once, a few steps each
+   * in turn, so that what else the machine does meets all alike. `auto`: in turns where they fit into memory together and the
+   * first round shows that this is the more precise. Default "auto".
+   */
+  sampling?: Sampling;
   /** Whether a repeated contender runs in every round, which shows how far a case is from itself (A/A). Default true. */
   aa?: boolean;
   /** Wall time of the whole run, which sizes "auto" steps. Default "150 s". */
@@ -322,6 +331,8 @@ export interface ResolvedScenario {
   readonly dram: number | "auto";
   /** Samples of each case, each in its own process; 3 at least. */
   readonly repetitions: number;
+  /** How the samples of a round share its time; absent: `auto`. */
+  readonly sampling?: Exclude<Sampling, "auto">;
   /** False: no contender is repeated (A/A), so the run's noise floor rests on its cases alone. */
   readonly aa?: false;
   /** Seconds. */

@@ -44,6 +44,7 @@ export const FIXED_FIELDS: readonly string[] = [
   "matrix",
   "ablation",
   "repetitions",
+  "sampling",
   "aa",
   "budget",
   "quality",
@@ -405,6 +406,12 @@ export const scenarioSchema: v.GenericSchema<Scenario> = v.strictObject({
   repetitions: v.exactOptional(
     whole("Samples of each case, each in its own process; 3 at least. Default 3.", 3, 1000),
   ),
+  sampling: v.exactOptional(described(
+    v.picklist(["auto", "turns", "processes"]),
+    "How the samples of a round share its time. processes: one process after the other. turns: all at once, a few steps " +
+      "each in turn, so that what else the machine does meets all alike. auto: in turns where they fit into memory together " +
+      'and the first round shows that this is the more precise. Default "auto".',
+  )),
   aa: v.exactOptional(described(
     v.boolean("expected true or false"),
     "Whether a repeated contender runs in every round, which shows how far a case is from itself. Default true.",

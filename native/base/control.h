@@ -35,4 +35,11 @@ static inline bool ts_control_cancelled(const uint64_t *control) {
   return control != NULL && __atomic_load_n(&control[TS_CONTROL_CANCEL], __ATOMIC_RELAXED) != 0;
 }
 
+void ts_control_hold_slowly(uint64_t *control, uint64_t done);
+
+/* Waits where the caller has said so, before a run's next unit. `done`: units before it. */
+static inline void ts_control_hold(uint64_t *control, uint64_t done) {
+  if (control != NULL && __atomic_load_n(&control[TS_CONTROL_HOLD], __ATOMIC_ACQUIRE) == done + 1) ts_control_hold_slowly(control, done);
+}
+
 #endif

@@ -65,6 +65,7 @@ typedef enum ts_status {
 #define TS_CONTROL_CANCEL 0u /* caller sets non-zero: stop at the next safe point with TS_ECANCELLED */
 #define TS_CONTROL_DONE 1u   /* library: units done */
 #define TS_CONTROL_TOTAL 2u  /* library: units in all, 0 if unknown */
+#define TS_CONTROL_HOLD 3u   /* caller: ts_trainer_train waits before the step of this number, from 1; 0: before none */
 #define TS_CONTROL_WORDS 4u
 
 typedef struct ts_config ts_config;
@@ -621,7 +622,9 @@ TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err
  * what was prepared ahead stays. step_ns[i] is the wall time of counted step i; phase_ns[TS_PHASES] receives the sums over the
  * counted steps, loss the mean logloss over their samples. Any of the three may be NULL. `control` counts all steps. Where phases overlap, the wall time is
  * divided in the proportion of their work; what the stage's threads do is in no phase (ts_trainer_describe has it).
- * Errors: TS_EINVAL, TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold), TS_EDIVERGED (the model gives
+ * With control[TS_CONTROL_HOLD] = n, set before the call, training waits before step n (the warm-up's counted, from 1), in no
+ * step's time, until ts_control_pass lets it on: what was prepared ahead stays. Background threads do not wait.
+ * Errors: TS_EINVAL (also a hold in asynchronous training over ranks), TS_EFULL, TS_EIO, TS_EFORMAT, TS_ECANCELLED (the steps done so far hold), TS_EDIVERGED (the model gives
  * a sample an output that is not finite; that step is done, too, and only a trainer with other options gets on). */
 #define TS_PHASE_INPUT 0u    /* reading the batch, or waiting for the stage to have read it */
 #define TS_PHASE_LOOKUP 1u   /* embedding lookup, without eviction */
@@ -631,6 +634,12 @@ TS_API int32_t ts_trainer_fill(ts_trainer *trainer, uint64_t *control, char *err
 #define TS_PHASES 5u
 TS_API int32_t ts_trainer_train(ts_trainer *trainer, uint64_t warmup, uint64_t steps, uint64_t *step_ns, uint64_t *phase_ns,
                                 double *loss, uint64_t *control, char *err, uint32_t err_cap);
+
+/* Waits until so many units are done, and the run holds there or has gone on. From any thread, while the run goes on or before.
+ * Errors: TS_EINVAL (control is NULL), TS_ECANCELLED (the run is to stop: it may never come there). */
+TS_API int32_t ts_control_wait(uint64_t *control, uint64_t done);
+/* Lets a run that holds go on, until before the step of another number; 0: to its end. Errors: TS_EINVAL (control is NULL). */
+TS_API int32_t ts_control_pass(uint64_t *control, uint64_t hold);
 
 /* Scores up to max_rows rows (0 = all) of a cache file by read-only lookups. result[0] = logloss, [1] = AUC (exact,
  * ties count half), [2] = rows, [3] = share of (row, column) pairs whose key has no row. `control` counts rows.

@@ -291,6 +291,67 @@ static void cancelling_keeps_what_was_done(void) {
   ts_store_close(store);
 }
 
+typedef struct holder {
+  uint64_t *control;
+  uint64_t first, every, all; /* steps before the first hold, between two, and in all */
+  uint64_t held_ns, holds;
+  bool cancels; /* at the second */
+} holder;
+
+static void *hold_and_pass(void *argument) {
+  holder *h = argument;
+  for (uint64_t at = h->first; at < h->all; at += h->every) {
+    CHECK(ts_control_wait(h->control, at) == TS_OK);
+    const uint64_t start = ts_now_ns();
+    usleep(20000);
+    CHECK(__atomic_load_n(&h->control[TS_CONTROL_DONE], __ATOMIC_ACQUIRE) == at);
+    h->held_ns += ts_now_ns() - start;
+    h->holds++;
+    if (h->cancels && h->holds == 2) {
+      __atomic_store_n(&h->control[TS_CONTROL_CANCEL], 1, __ATOMIC_RELEASE);
+      CHECK(ts_control_wait(h->control, at + 1) == TS_ECANCELLED);
+      return NULL;
+    }
+    CHECK(ts_control_pass(h->control, at + h->every < h->all ? at + h->every + 1 : 0) == TS_OK);
+  }
+  return NULL;
+}
+
+/* Trains 2 and 12 steps, held before the first or the third and then every four. Returns the digest. */
+static uint64_t train_held(uint64_t first, bool holds, bool cancels, uint64_t *held) {
+  ts_store *store = open_store("DRAM", "");
+  ts_trainer *t = open_trainer(store, options("data", in_folder("train.cache"), "batch", "100", "hidden", "16", "threads", "2", NULL));
+  if (t == NULL) return 0;
+  uint64_t control[TS_CONTROL_WORDS] = {[TS_CONTROL_HOLD] = holds ? first + 1 : 0}, ns[12] = {0}, digest = 0, sum = 0;
+  holder h = {.control = control, .first = first, .every = 4, .all = 14, .cancels = cancels};
+  pthread_t thread;
+  if (holds) CHECK(pthread_create(&thread, NULL, hold_and_pass, &h) == 0);
+  const uint64_t start = ts_now_ns();
+  const int32_t status = ts_trainer_train(t, 2, 12, ns, NULL, NULL, control, message, sizeof message);
+  CHECK(status == (cancels ? TS_ECANCELLED : TS_OK));
+  const uint64_t wall = ts_now_ns() - start;
+  if (holds) pthread_join(thread, NULL);
+  for (uint32_t i = 0; i < 12; i++) sum += ns[i];
+  CHECK_MSG(sum + h.held_ns <= wall, "steps %llu, held %llu, wall %llu", (unsigned long long)sum, (unsigned long long)h.held_ns,
+            (unsigned long long)wall);
+  CHECK(control[TS_CONTROL_DONE] == (cancels ? first + 4 : 14));
+  CHECK(ts_trainer_digest(t, &digest, message, sizeof message) == TS_OK);
+  ts_trainer_close(t);
+  ts_store_close(store);
+  *held = h.holds;
+  return digest;
+}
+
+/* A run waits where its caller says, in no step's time, and comes to the same rows. */
+static void training_holds(void) {
+  uint64_t held = 0;
+  const uint64_t plain = train_held(0, false, false, &held);
+  CHECK(train_held(2, true, false, &held) == plain && held == 3);
+  CHECK(train_held(0, true, false, &held) == plain && held == 4);
+  CHECK(train_held(2, true, true, &held) != plain && held == 2);
+  CHECK(ts_control_wait(NULL, 1) == TS_EINVAL && ts_control_pass(NULL, 1) == TS_EINVAL);
+}
+
 /* Parameters have the shape on paper, and what is set is what the model computes with. */
 static void parameters_by_name(void) {
   ts_store *store = open_store("DRAM", "");
@@ -386,6 +447,7 @@ int main(void) {
   parameters_by_name();
   bad_options_are_refused();
   cancelling_keeps_what_was_done();
+  training_holds();
   remove_folder();
   return test_result();
 }

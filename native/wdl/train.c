@@ -125,6 +125,7 @@ static int32_t train_in_step(ts_trainer *t, call *c, ts_err err) {
   ts_stage_begin(t->stage, t->step, t->ended);
   int32_t status = TS_OK;
   while (c->done < c->all && status == TS_OK) {
+    ts_control_hold(c->control, c->done);
     status = check_cancelled(t, c, err);
     const uint64_t start = ts_now_ns();
     if (status == TS_OK) status = run_step(t, c->phases, &c->sum, err);
@@ -163,11 +164,14 @@ int32_t ts_trainer_train(ts_trainer *t, uint64_t warmup, uint64_t steps, uint64_
   int32_t status = ts_owner_check(&t->owner, "trainer", err);
   if (status != TS_OK) return status;
   if (steps > INT64_MAX || warmup > INT64_MAX) return ts_fail(err, TS_EINVAL, "Cannot train so many steps");
+  const bool asynchronous = t->over != NULL && t->over->async != NULL;
+  if (asynchronous && control != NULL && control[TS_CONTROL_HOLD] != 0)
+    return ts_fail(err, TS_EINVAL, "Cannot hold asynchronous training over ranks: its steps have no common end");
   call c = {.warmup = warmup, .all = warmup + steps, .step_ns = step_ns, .control = control};
   ts_control_start(control, c.all);
   ts_rank_control(t, control);
   const uint64_t faults = minor_faults();
-  status = (t->over != NULL && t->over->async != NULL ? train_apart : train_in_step)(t, &c, err);
+  status = (asynchronous ? train_apart : train_in_step)(t, &c, err);
   ts_rank_control(t, NULL);
   for (uint32_t i = 0; i < 2; i++) ts_trainer_give_input(t, i);
   t->minor_faults += minor_faults() - faults;

@@ -39,7 +39,7 @@ export function requireLike(
 /** Fields of a scenario that change neither what is run nor how. */
 const WORDS = /^(name|about|cost\b.*|seed|version|kind|whenUnavailable|configurations\.[^.]+\.about)$/;
 /** Fields that change how sure a figure is, or that are beside the speed. */
-const EFFORT = /^(workload\.steps|repetitions|aa|budget|quality\b.*|ablation\b.*)$/;
+const EFFORT = /^(workload\.steps|repetitions|sampling|aa|budget|quality\b.*|ablation\b.*)$/;
 
 function scenarios(a: Result, b: Result): Unlike[] {
   if (kindOf(a) !== kindOf(b)) return [{ what: "kind of scenario", a: kindOf(a), b: kindOf(b), weight: "refused" }];

@@ -56,7 +56,7 @@ export function certainty(summary: Summary): Markup {
       html`
         ${how}
         <p class="note">A sample is a process of its own. Samples run in rounds, each with every case once, in an order drawn
-        from the seed. Intervals resample processes (bootstrap, 95 %) and are widened for few samples by Student's t: fewer than
+        from the seed: one process after the other, or all in turns of a few steps (the table of samples says which). Intervals resample processes (bootstrap, 95 %) and are widened for few samples by Student's t: fewer than
         ${ENOUGH_SAMPLES} make them wide rather than wrong. They speak of noise between processes on this machine, and neither of
         the error of a media model nor of other machines.${comparisonText(
           cases,
@@ -119,7 +119,7 @@ export function run(summary: Summary, result: Result): Markup {
       result.samples.map((one) => [
         one.id,
         `${one.position}`,
-        `${one.stepNs.length} after ${one.warmupSteps}`,
+        `${one.stepNs.length} after ${one.warmupSteps}${one.turns === undefined ? "" : `, ${one.turns.steps} a turn`}`,
         significant(one.processSeconds),
         one.loss.toFixed(4),
         one.started,

@@ -7,6 +7,10 @@
  * spread is that of the rounds, and never less than steps and processes alone would give, which rounds that agree by luck
  * would hide.
  *
+ * Blocks of the same number are drawn together: they train the same rows, and in a round whose samples train in turns they
+ * ran within moments of each other, so that what the machine did then is in both and leaves their ratio. Where they have
+ * nothing in common, drawing them together is as good as drawing each by itself.
+ *
  * @module
  */
 
@@ -40,10 +44,15 @@ function blocksOf(steps: Steps): Float64Array {
   });
 }
 
-/** Mean of so many blocks of a process, drawn with replacement. */
-function drawnMean(blocks: Float64Array, random: Random): number {
+/** Numbers of so many blocks, drawn with replacement into the first places of `into`. */
+function drawBlocks(count: number, random: Random, into: Uint8Array): void {
+  for (let i = 0; i < count; i++) into[i] = Math.floor(random() * count);
+}
+
+/** Mean of the blocks of these numbers. */
+function meanOf(blocks: Float64Array, drawn: Uint8Array): number {
   let sum = 0;
-  for (let i = 0; i < blocks.length; i++) sum += blocks[Math.floor(random() * blocks.length)] as number;
+  for (let i = 0; i < blocks.length; i++) sum += blocks[drawn[i] as number] as number;
   return sum / blocks.length;
 }
 
@@ -53,23 +62,33 @@ class Side {
   readonly #means: readonly number[];
   /** Logarithm of the mean time of a step, which is the harmonic mean of the processes' rates. */
   readonly log: number;
+  /** Blocks of each process, where all have equally many. */
+  readonly count: number | undefined;
 
   constructor(processes: readonly Steps[]) {
     this.#blocks = processes.map(blocksOf);
+    const [first, ...others] = this.#blocks.map(({ length }) => length);
+    this.count = others.every((length) => length === first) ? first : undefined;
     this.#means = this.#blocks.map((one) => mean([...one]));
     this.log = Math.log(mean(processes.map(mean)));
   }
 
-  /** Logarithm of a drawn mean ÷ the mean of the blocks. */
-  deviation(random: Random): number {
+  /**
+   * Logarithm of a drawn mean ÷ the mean of the blocks.
+   *
+   * @param drawn Numbers of the blocks that are drawn of each process.
+   * @param own Whether each process draws its own, into these.
+   */
+  deviation(random: Random, drawn: Uint8Array, own: boolean): number {
     const n = this.#blocks.length;
-    let [drawn, whole] = [0, 0];
+    let [some, all] = [0, 0];
     for (let i = 0; i < n; i++) {
-      const at = n === 1 ? 0 : Math.floor(random() * n);
-      drawn += drawnMean(this.#blocks[at] as Float64Array, random);
-      whole += this.#means[i] as number;
+      const blocks = this.#blocks[n === 1 ? 0 : Math.floor(random() * n)] as Float64Array;
+      if (own) drawBlocks(blocks.length, random, drawn);
+      some += meanOf(blocks, drawn);
+      all += this.#means[i] as number;
     }
-    return Math.log(drawn / whole);
+    return Math.log(some / all);
   }
 }
 
@@ -95,9 +114,12 @@ export function estimateNestedRatio(rounds: readonly Round[], seed: string): Est
   const samples = n * Math.min(...rounds.map(({ one, other }) => Math.min(one.length, other.length)));
   if (n < 2) return { value: Math.exp(centre), low: undefined, high: undefined, samples };
   const random = seededRandom(seed);
+  const drawn = new Uint8Array(BLOCKS);
   const inner = (r: number): number => {
     const [one, other] = sides[r] as readonly [Side, Side];
-    return other.deviation(random) - one.deviation(random);
+    const own = one.count === undefined || one.count !== other.count;
+    if (!own) drawBlocks(one.count ?? 0, random, drawn);
+    return other.deviation(random, drawn, own) - one.deviation(random, drawn, own);
   };
   const below = mean(sides.map((_, r) => variance(Array.from({ length: INNER }, () => inner(r)))));
   const between = variance(logs);

@@ -45,6 +45,7 @@ export function defaultDependencies(): RunDependencies {
     removeLeftScratch,
     goneAncestor: watchLaunchers(),
     memoryLimit: () => memoryLimit(),
+    availableMemory: () => Math.min(Deno.systemMemoryInfo().available, memoryLimit()?.left ?? Infinity),
     isInMemory: isFolderInMemory,
     command: defaultWorkerCommand(),
     rankStart: (cluster) => rankStart(cluster),

@@ -20,7 +20,7 @@ import { RESERVE, scoredRows, type Sizing, wantedSteps } from "./steps.ts";
 const QUALITY_KEPT = 0.5;
 
 /** What counts of a sample. */
-type Taken = Pick<SampleRecord, "case" | "stepNs" | "warmupSteps" | "processSeconds">;
+type Taken = Pick<SampleRecord, "case" | "stepNs" | "warmupSteps" | "processSeconds" | "turns">;
 
 /** What a run tells its pace. */
 interface PaceInput {
@@ -61,10 +61,16 @@ export class Pace {
     return this.#steps.get(pointText(one.point)) ?? this.#input.sizing.steps(one);
   }
 
+  /** Seconds of a step of any of these cases, the longest; undefined where none is known yet. */
+  stepSeconds(cases: readonly PreparedCase[]): number | undefined {
+    const known = cases.flatMap(({ name, again = name }) => this.#found.get(name) ?? this.#found.get(again) ?? []);
+    return known.length === 0 ? undefined : Math.max(...known.map(({ stepSeconds }) => stepSeconds));
+  }
+
   /** Notes what a sample took. */
-  took({ case: name, stepNs, warmupSteps, processSeconds }: Taken): void {
+  took({ case: name, stepNs, warmupSteps, processSeconds, turns }: Taken): void {
     const stepSeconds = stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9 / stepNs.length;
-    const setupSeconds = Math.max(0, processSeconds - (warmupSteps + stepNs.length) * stepSeconds);
+    const setupSeconds = Math.max(0, (turns?.seconds ?? processSeconds) - (warmupSteps + stepNs.length) * stepSeconds);
     this.#found.set(name, { stepSeconds, setupSeconds });
   }
 

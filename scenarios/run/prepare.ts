@@ -65,6 +65,8 @@ export interface RunDependencies {
   readonly removeLeftScratch: (disks: readonly string[]) => Promise<number>;
   /** The tightest memory limit of this process's control groups. */
   readonly memoryLimit: () => MemoryLimit | undefined;
+  /** Bytes of memory that are available now. */
+  readonly availableMemory: () => number;
   /** Whether files in a directory are in memory. */
   readonly isInMemory: (directory: string) => Promise<boolean>;
   /** The process above this one that is gone, if one is: nobody waits for the run any more. */

@@ -85,8 +85,10 @@ export async function runRanks(
     if (message.type === "progress") onProgress?.(message.phase, message.done, message.total);
     else if (message.type === "rank") hellos.set(rank, message.hello);
     else if (message.type === "outcome") outcomes.set(rank, message.outcome);
-    else errors.set(rank, message);
-    if (message.type === "error") ending.begin();
+    else if (message.type === "error") {
+      errors.set(rank, message);
+      ending.begin();
+    }
   };
   const reader = new RankReader();
   const listen = async () => {

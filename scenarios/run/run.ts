@@ -30,7 +30,10 @@ import { curveRecord } from "./miss_curve.ts";
 import { type QualityRun, qualityRuns } from "./quality_runs.ts";
 import type { ResolvedScenario, Scenario } from "../scenario.ts";
 import { scoredRows, sizeRun, wantedSteps } from "./steps.ts";
+import { conditionsBetween, counters } from "./conditions.ts";
+import { Sharing } from "./sharing.ts";
 import { Timeline } from "./timeline.ts";
+import { type Turn, Turns } from "./turns.ts";
 import { quickScenario, withData, withFields } from "../variations.ts";
 import { type Vouch, vouchedConfigurations } from "./vouch.ts";
 import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
@@ -402,9 +405,12 @@ class Run {
     this.#timeline.expect(left.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
     const { prepared: { cases, again: repeated } } = this.#context;
     const pace = new Pace({ ...this.#context, cases: [...cases, ...repeated], sizing, samples });
-    for (const planned of left) {
+    const sharing = new Sharing(this.#context);
+    for (const group of sharing.groups(left)) {
       this.#checkAncestors();
-      await this.#sample(planned, pace);
+      const every = sharing.turnSteps(group, pace);
+      if (every === undefined) await this.#whole(group, pace);
+      else sharing.learn(group, await this.#inTurns(group, pace, every));
     }
     // One share gives the AUC.
     if (this.#context.scenario.quality.samples === 0 || (this.#context.shard?.index ?? 1) > 1) return;
@@ -446,28 +452,70 @@ class Run {
     return ablation !== undefined ? Infinity : qualityRuns(qualityCase(cases), cases, []).length;
   }
 
-  async #sample(planned: PlannedSample<PreparedCase>, pace: Pace): Promise<void> {
+  /** One process after the other. */
+  async #whole(group: readonly PlannedSample<PreparedCase>[], pace: Pace): Promise<void> {
+    for (const planned of group) {
+      this.#checkAncestors();
+      await this.#keep(planned, await this.#take(planned, pace), pace);
+    }
+  }
+
+  /** All at once, so many steps each in turn. What the machine did meanwhile is theirs together. */
+  async #inTurns(group: readonly PlannedSample<PreparedCase>[], pace: Pace, every: number): Promise<SampleRecord[]> {
+    const { scenario: { seed }, signal } = this.#context;
+    const turns = new Turns(group.map(({ id }) => id), seed + (group[0]?.position ?? 0));
+    const [before, start] = [counters(), performance.now()];
+    const settled = await Promise.allSettled(
+      group.map((planned) => this.#take(planned, pace, { every, turn: turns.of(planned.id) })),
+    );
+    signal?.throwIfAborted();
+    const after = counters();
+    const conditions = before && after && conditionsBetween(before, after, (performance.now() - start) / 1000);
+    const completed: SampleRecord[] = [];
+    for (const [i, one] of settled.entries()) {
+      if (one.status === "rejected") throw one.reason;
+      const { conditions: _, ...alone } = one.value as SampleRecord;
+      const record = one.value.status === "failed" || conditions === undefined ? one.value : { ...alone, conditions };
+      await this.#keep(group[i] as PlannedSample<PreparedCase>, record, pace);
+      if (record.status === "completed") completed.push(record);
+    }
+    return completed;
+  }
+
+  /** Takes a sample. What goes wrong is its record. */
+  async #take(
+    planned: PlannedSample<PreparedCase>,
+    pace: Pace,
+    shared?: { readonly every: number; readonly turn: Turn },
+  ): Promise<SampleRecord | FailedRecord> {
     const warmup = planned.case.scenario.workload.warmup;
     const steps = pace.steps(planned);
     const started = new Date().toISOString();
-    const task = { task: "speed", warmup, steps, ...checkpointTask(planned.case, steps) } as const;
+    const turn = shared === undefined ? {} : { turn: shared.every };
+    const task = { task: "speed", warmup, steps, ...turn, ...checkpointTask(planned.case, steps) } as const;
     const progress = this.#timeline.begin(planned, planned.case.scenario.workload.batch);
-    let record: ResultRecord & { readonly type: "sample" };
     try {
       const taken = await takeSample(planned.case, task, this.#context.dependencies, {
         signal: this.#context.signal,
         onProgress: progress,
+        ...(shared === undefined ? {} : { turn: shared.turn }),
       });
       const speed = { ...taken, outcome: taken.outcome as SpeedOutcome };
-      record = await sampleRecord(planned, speed, warmup, this.#context.dependencies);
-      pace.took(record);
+      const record = await sampleRecord(planned, speed, { warmup, ...turn }, this.#context.dependencies);
       this.#checkDigest(record);
+      return record;
     } catch (error) {
       this.#context.signal?.throwIfAborted();
-      record = this.#failure(planned, started, error);
+      return this.#failure(planned, started, error);
     }
+  }
+
+  /** Writes a sample's record down. */
+  async #keep(planned: PlannedSample<PreparedCase>, record: SampleRecord | FailedRecord, pace: Pace): Promise<void> {
+    if (record.status === "completed") pace.took(record);
     await this.#context.writer.append(record);
-    this.#timeline.end(planned, record.status === "completed" ? record.processSeconds : undefined);
+    const seconds = record.status === "completed" ? record.turns?.seconds ?? record.processSeconds : undefined;
+    this.#timeline.end(planned, seconds);
     if (record.status === "completed") this.#context.emit({ type: "sample", record, samples: this.planned.length });
     else this.#context.emit({ type: "failed", record });
   }

@@ -18,6 +18,7 @@ import { runRanks } from "./rank_process.ts";
 import { rankTierSizes, roomFor, tierSizes } from "./tier_sizes.ts";
 import { holdersOf } from "../cluster.ts";
 import { trainerOf } from "./trainer_options.ts";
+import type { Turn } from "./turns.ts";
 import type {
   QualityOutcome,
   SpeedOutcome,
@@ -31,8 +32,10 @@ import { dramTierOf, tiersOf } from "../../ffi/storage.ts";
 import { runWorker } from "./worker_process.ts";
 import { wireRecord } from "./wire_record.ts";
 
-/** Progress and cancellation of a worker. */
+/** Progress, cancellation and turns of a worker. */
 export interface WorkerControl {
+  /** Its turns, where the samples of its round train in turns. */
+  readonly turn?: Turn;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
 }
@@ -109,10 +112,29 @@ interface TakenSample<O> {
   readonly environment: Readonly<Record<string, string>>;
   readonly scratch: Scratch | undefined;
   readonly conditions: ConditionsRecord | undefined;
+  /** Seconds of its turns; absent of a sample that had the machine all the time. */
+  readonly turnSeconds?: number;
 }
 
-/** Runs a worker for a case. */
+/** Runs a worker for a case, in its turns where it has some. */
 export async function takeSample(
+  one: PreparedCase,
+  task: Task,
+  dependencies: RunDependencies,
+  control: WorkerControl,
+): Promise<TakenSample<SpeedOutcome | QualityOutcome>> {
+  const { turn } = control;
+  if (turn === undefined) return await takeWhole(one, task, dependencies, control);
+  try {
+    await turn.next();
+    const taken = await takeWhole(one, task, dependencies, control);
+    return { ...taken, turnSeconds: turn.seconds };
+  } finally {
+    turn.end();
+  }
+}
+
+async function takeWhole(
   one: PreparedCase,
   task: Task,
   dependencies: RunDependencies,
@@ -150,7 +172,9 @@ export async function takeSample(
       ? {}
       : { checkpoint: { ...checkpoint, ...(chain === undefined ? {} : { path: `${chain.path}/checkpoints` }) } }),
   } as WorkerSpec;
-  const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...control });
+  const { turn, ...others } = control;
+  const inTurns = turn === undefined ? {} : { onTurn: () => turn.next() };
+  const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...others, ...inTurns });
   const seconds = (performance.now() - start) / 1000;
   const after = counters();
   return {
@@ -187,6 +211,12 @@ export function checkpointTask(one: PreparedCase, steps: number): { readonly che
   const kind = configurationOf(one).checkpoint ?? ofAll;
   if (interval === "none" || kind === undefined) return {};
   return { checkpoint: { every: interval < 1 ? Math.max(1, Math.round(steps * interval)) : interval, kind } };
+}
+
+/** Bytes of memory that a sample takes at the most, files that stand for PMEM included. */
+export function sampleBytes(one: PreparedCase): number {
+  const scratch = one.decision.place.kind === "scratch" ? pmemBytes(one) : 0;
+  return besideBytes(one) + scratch;
 }
 
 /** Bytes of memory that a process takes beside the files of its PMEM tier. */
@@ -341,11 +371,17 @@ function filterRecord({ scenario: { workload } }: PreparedCase, outcome: SpeedOu
   return { filter: { admitted, refused, expired, ...(waitingKeys === undefined ? {} : { waiting: waitingKeys }) } };
 }
 
+/** How it shared the time of its round. */
+function turnsRecord({ turnSeconds, outcome }: TakenSample<SpeedOutcome>, turn: number | undefined) {
+  if (turnSeconds === undefined || turn === undefined) return {};
+  return { turns: { steps: turn, seconds: turnSeconds, waitingCpuNs: outcome.waitingCpuNs ?? 0 } };
+}
+
 /** The record of a speed sample. */
 export async function sampleRecord(
   planned: PlannedSample<PreparedCase>,
   taken: TakenSample<SpeedOutcome>,
-  warmupSteps: number,
+  { warmup: warmupSteps, turn }: { readonly warmup: number; readonly turn?: number },
   dependencies: Pick<RunDependencies, "modelLimit" | "mediaKind">,
 ): Promise<SampleRecord> {
   const one = planned.case;
@@ -369,6 +405,7 @@ export async function sampleRecord(
     seed: one.scenario.seed,
     started: taken.started,
     processSeconds: taken.seconds,
+    ...turnsRecord(taken, turn),
     batch: one.scenario.workload.batch,
     threads: one.threads,
     warmupSteps,

@@ -10,7 +10,7 @@ import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
 import { type Reopened, withRestore } from "./worker_checkpoints.ts";
 import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerSpec } from "./worker_protocol.ts";
-import { quality, speed } from "./worker_tasks.ts";
+import { quality, speed, type TaskTools } from "./worker_tasks.ts";
 
 function say(message: WorkerMessage): void {
   const bytes = new TextEncoder().encode(JSON.stringify(message) + "\n");
@@ -39,36 +39,65 @@ async function open(spec: WorkerSpec, signal: AbortSignal): Promise<Reopened> {
   }
 }
 
-async function train(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
-  const { store, trainer } = await open(spec, signal);
+type Tools = Pick<TaskTools, "signal" | "turn">;
+
+async function train(spec: WorkerSpec, given: Tools): Promise<SpeedOutcome | QualityOutcome> {
+  const { store, trainer } = await open(spec, given.signal);
   using _store = store;
   using _trainer = trainer;
-  const tools = { trainer, signal, say };
+  const tools = { ...given, trainer, say };
   return spec.task === "speed" ? await speed(spec, store, tools) : await quality(spec, tools);
 }
 
-async function work(spec: WorkerSpec, signal: AbortSignal): Promise<SpeedOutcome | QualityOutcome> {
+async function work(spec: WorkerSpec, tools: Tools): Promise<SpeedOutcome | QualityOutcome> {
   await own(spec.owners ?? []);
-  const outcome = await train(spec, signal);
+  const outcome = await train(spec, tools);
   if (spec.task !== "speed" || outcome.task !== "speed") return outcome;
+  const { signal } = tools;
   return await withRestore(spec, outcome, () => open(spec, signal), signal);
 }
 
-/** The first line of standard input; `gone` aborts when the input ends, since the run that holds it open is gone. */
-async function readSpec(gone: AbortController): Promise<WorkerSpec> {
-  const lines = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  while (!text.includes("\n")) {
-    const { value, done } = await lines.read();
-    if (done) throw new Error("Cannot start the worker: its input ended before a line was read");
-    text += value;
+/** Standard input, a line at a time. */
+class Input {
+  readonly #chunks = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
+  #text = "";
+
+  /** The next line; undefined at the end. */
+  async line(): Promise<string | undefined> {
+    while (!this.#text.includes("\n")) {
+      const { value, done } = await this.#chunks.read();
+      if (done) return undefined;
+      this.#text += value;
+    }
+    const end = this.#text.indexOf("\n");
+    const line = this.#text.slice(0, end);
+    this.#text = this.#text.slice(end + 1);
+    return line;
   }
+}
+
+/** The first line, and the turns that the lines after it give; `gone` aborts when the input ends: the run is gone then. */
+async function readSpec(
+  gone: AbortController,
+): Promise<{ readonly spec: WorkerSpec; readonly turn: () => Promise<void> }> {
+  const input = new Input();
+  const first = await input.line();
+  if (first === undefined) throw new Error("Cannot start the worker: its input ended before a line was read");
+  let [given, taken] = [0, 0];
+  let wake = () => {};
   const untilEnd = async () => {
-    while (!(await lines.read()).done);
+    for (; await input.line() !== undefined; wake()) given++;
     gone.abort(new Error("Cannot go on: the run that started this worker is gone"));
+    wake();
   };
   void untilEnd();
-  return JSON.parse(text) as WorkerSpec;
+  const turn = async () => {
+    say({ type: "turn" });
+    while (given === taken && !gone.signal.aborted) await new Promise<void>((resolve) => wake = resolve);
+    gone.signal.throwIfAborted();
+    taken++;
+  };
+  return { spec: JSON.parse(first) as WorkerSpec, turn };
 }
 
 if (import.meta.main) {
@@ -77,8 +106,8 @@ if (import.meta.main) {
   const gone = new AbortController();
   let code = 0;
   try {
-    const spec = await readSpec(gone);
-    say({ type: "outcome", outcome: await work(spec, gone.signal) });
+    const { spec, turn } = await readSpec(gone);
+    say({ type: "outcome", outcome: await work(spec, { signal: gone.signal, turn }) });
   } catch (error) {
     code = 1;
     try {

@@ -43,6 +43,8 @@ interface WorkerOptions {
   /** Variables of this process alone. */
   readonly environment: Readonly<Record<string, string>>;
   readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
+  /** Of a worker that trains in turns: called when it waits for one, which it has when the promise resolves. */
+  readonly onTurn?: () => Promise<void>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -113,6 +115,13 @@ export async function runWorker(spec: WorkerSpec, options: WorkerOptions): Promi
     timer = setTimeout(() => tryKill(child), PATIENCE);
   };
   options.signal?.addEventListener("abort", stop, { once: true });
+  const giveTurn = () => {
+    const given = async () => {
+      await options.onTurn?.();
+      await input.write(new TextEncoder().encode("turn\n"));
+    };
+    given().catch(() => {}); // it has ended, or is stopped
+  };
   const tail = tailOf(child.stderr);
   let outcome: SpeedOutcome | QualityOutcome | undefined;
   let said: string | undefined;
@@ -121,6 +130,7 @@ export async function runWorker(spec: WorkerSpec, options: WorkerOptions): Promi
     for await (const line of linesOf(child.stdout)) {
       const message = parseMessage(line);
       if (message?.type === "progress") options.onProgress?.(message.phase, message.done, message.total);
+      else if (message?.type === "turn") giveTurn();
       else if (message?.type === "outcome") outcome = message.outcome;
       else if (message?.type === "error") said = message.message;
     }

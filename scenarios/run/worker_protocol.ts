@@ -1,6 +1,7 @@
 /**
  * What a run and its worker processes say to each other. The run writes one {@linkcode WorkerSpec} as a line to the
- * worker's standard input and keeps the pipe open: its end tells the worker that the run is gone. The worker writes
+ * worker's standard input and keeps the pipe open: its end tells the worker that the run is gone. A further line is the
+ * next turn of a worker that said it waits for one. The worker writes
  * {@linkcode WorkerMessage}s, one JSON value a line, to its standard output.
  *
  * @module
@@ -66,6 +67,11 @@ export type WorkerSpec =
       readonly steps: number;
       /** Checkpoints to write meanwhile, and where: after every so many steps. */
       readonly checkpoint?: WorkerCheckpoints;
+      /**
+       * Counted steps of a turn: before each it says so and waits for a line. Absent: it trains them in one piece. Not with
+       * checkpoints, nor over ranks.
+       */
+      readonly turn?: number;
     }
     | {
       /** Train and score held-out rows along the way. */
@@ -96,6 +102,8 @@ export interface SpeedOutcome
   readonly waitingKeys?: number;
   /** Checkpoints, where some were asked for. */
   readonly checkpoint?: NonNullable<SampleRecord["checkpoint"]>;
+  /** Processor time that its threads took while it waited for its turns, nanoseconds; absent in one piece. */
+  readonly waitingCpuNs?: number;
   /** What this rank sent in the counted steps; absent without ranks. */
   readonly exchange?: Pick<
     RankRecord,
@@ -151,6 +159,8 @@ export type WorkerPhase = "fill" | "warmup" | "train" | "evaluate";
 export type WorkerMessage =
   | { readonly type: "progress"; readonly phase: WorkerPhase; readonly done: number; readonly total: number }
   | { readonly type: "outcome"; readonly outcome: SpeedOutcome | QualityOutcome }
+  /** It waits for its next turn. */
+  | { readonly type: "turn" }
   | { readonly type: "rank"; readonly hello: RankHello }
   /** `lost`: a message to or from another rank failed, so that the cause may be there. */
   | { readonly type: "error"; readonly message: string; readonly lost?: boolean };

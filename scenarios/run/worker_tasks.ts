@@ -5,6 +5,7 @@
  * @module
  */
 
+import process from "node:process";
 import type { Ranks, RanksDescription } from "../../ffi/ranks.ts";
 import type { EmbeddingStore } from "../../ffi/store.ts";
 import type { WdlTrainer } from "../../ffi/trainer.ts";
@@ -20,6 +21,8 @@ export interface TaskTools {
   readonly signal: AbortSignal;
   /** Where progress goes. */
   readonly say: (message: WorkerMessage) => void;
+  /** Waits for the next turn of a worker that trains in turns; absent of ranks. */
+  readonly turn?: () => Promise<void>;
 }
 
 /** Progress and cancellation of a native call of some phase. */
@@ -62,8 +65,33 @@ function asynchronousIn(trainer: WdlTrainer, before: SpeedOutcome["asynchronous"
   return { asynchronous: { batches: since("batches"), missed: since("missed") } };
 }
 
+/** Nanoseconds of processor time that this process has taken. */
+function processorNs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) * 1000;
+}
+
+/** Warms up and trains the counted steps, so many at a turn. What other threads of this process do meanwhile is told. */
+async function trainInTurns(
+  { warmup, steps }: Spec<"speed">,
+  every: number,
+  { trainer, signal, turn }: TaskTools,
+  onProgress: (done: number) => void,
+) {
+  if (turn === undefined) throw new Error("Cannot train in turns: nobody gives them");
+  let waitingCpuNs = 0;
+  const until = async () => {
+    const before = processorNs();
+    await turn();
+    waitingCpuNs += processorNs() - before;
+  };
+  const result = await trainer.train(steps, { warmup, signal, onProgress, pauses: { every, until } });
+  return { result, written: [], waitingCpuNs };
+}
+
 /** Warms up and trains the counted steps. Over ranks in two calls, so that what they sent in the counted steps is known. */
-async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { trainer, ranks, signal, say }: TaskTools) {
+async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, tools: TaskTools) {
+  const { trainer, ranks, signal, say } = tools;
   const { warmup, steps, checkpoint } = spec;
   const training = { trainer, store, names: spec.trainer.tables.map(({ name }) => name) };
   const onWarmup = (done: number) => say({ type: "progress", phase: "warmup", done, total: warmup });
@@ -81,6 +109,7 @@ async function trainCounted(spec: Spec<"speed">, store: EmbeddingStore, { traine
     return { ...trained, exchange: sentIn(before, ranks.describe()), ...asynchronousIn(trainer, stepsBefore) };
   }
   const onProgress = (done: number) => done < warmup ? onWarmup(done) : onStep(done - warmup);
+  if (spec.turn !== undefined) return await trainInTurns(spec, spec.turn, tools, onProgress);
   return checkpoint === undefined
     ? { result: await trainer.train(steps, { warmup, signal, onProgress }), written: [] }
     : await trainWithCheckpoints(training, spec, checkpoint, { signal, onProgress });

@@ -286,6 +286,31 @@ Deno.test("train() stops on abort and the trainer stays usable", async () => {
   });
 });
 
+Deno.test("train() waits in its pauses, comes to the same rows, and ends with what a pause threw or was stopped by", async () => {
+  await withData(async (train) => {
+    using store = EmbeddingStore.open({ storage: "DRAM", seed: 3 });
+    using other = EmbeddingStore.open({ storage: "DRAM", seed: 3 });
+    using plain = WdlTrainer.open(store, { ...SMALL, data: train });
+    using trainer = WdlTrainer.open(other, { ...SMALL, data: train });
+    await plain.train(9, { warmup: 2 });
+    const seen: number[] = [];
+    const until = async (done: number) => {
+      seen.push(done);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    const { stepNs } = await trainer.train(9, { warmup: 2, pauses: { every: 4, until } });
+    assertEquals([stepNs.length, seen], [9, [0, 4, 8]]);
+    assertEquals(await trainer.digest(), await plain.digest());
+    const thrown = () => Promise.reject(new Error("no more"));
+    await assertRejects(() => trainer.train(9, { pauses: { every: 1, until: thrown } }), Error, "no more");
+    const signal = AbortSignal.timeout(30);
+    const never = () => new Promise<void>(() => {});
+    await assertRejects(() => trainer.train(9, { signal, pauses: { every: 4, until: never } }), DOMException);
+    await assertRejects(() => trainer.train(9, { pauses: { every: 0, until } }), RangeError, "1 or more");
+    assertEquals((await trainer.train(1)).steps, 1);
+  });
+});
+
 Deno.test("closing a trainer or its store under way stops the call and frees the memory after it", async () => {
   await withData(async (train) => {
     for (const what of ["trainer", "store"] as const) {

@@ -135,6 +135,13 @@ const BROKEN: readonly (readonly [string, string, Result])[] = [
     "steps that get faster to the end",
     sound(({ stepNs }) => ({ stepNs: stepNs.map((ns, i) => Math.round(ns * (1.5 - i / stepNs.length))) })),
   ],
+  [
+    "works-between-turns",
+    "rows that are moved while others train",
+    sound(({ stepNs }) => ({
+      turns: { steps: 2, seconds: 9, waitingCpuNs: 2e8 + 0.12 * stepNs.reduce((sum, ns) => sum + ns, 0) },
+    })),
+  ],
   ["few-steps", "thirty steps in all", sound(({ stepNs }) => ({ stepNs: stepNs.slice(0, 10) }))],
   ["other-load", "a neighbour on a fifth of the processors", sound(conditions({ othersShare: 0.2 }))],
   ["stolen-time", "a hypervisor that takes a tenth", sound(conditions({ stolenShare: 0.1 }))],
@@ -277,6 +284,12 @@ const SOUND: readonly (readonly [string, Result])[] = [
   ],
   ["a hundred steps in all", sound(({ stepNs }) => ({ stepNs: stepNs.slice(0, 34) }))],
   ["kernel tiering moves pages", tiered(5000)],
+  [
+    "turns between which a process hardly works",
+    sound(({ stepNs }) => ({
+      turns: { steps: 2, seconds: 9, waitingCpuNs: 0.09 * stepNs.reduce((sum, ns) => sum + ns, 0) },
+    })),
+  ],
   ["governor performance", sound(undefined, withFacts({ "noise.governor": "performance" }))],
   ["one configuration", {
     ...sound(),

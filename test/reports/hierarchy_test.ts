@@ -39,7 +39,7 @@ const NOISES: readonly (readonly [string, Noise])[] = [
 
 Deno.test.each(NOISES)("estimateNestedRatio() covers the true ratio in about 95 % of runs: %s", (name, noise) => {
   const random = seededRandom(name);
-  const runs = 250;
+  const runs = 150;
   for (const [rounds, again] of [[4, 1], [4, 2], [10, 1]] as const) {
     let covered = 0;
     for (let run = 0; run < runs; run++) {
@@ -97,4 +97,44 @@ Deno.test("estimateNestedRatio() takes one round, equal steps and steps of one, 
   assertEquals([equal.value, equal.low, equal.high, difference(equal)], [0.5, 0.5, 0.5, "below"]);
   assertThrows(() => estimateNestedRatio([], ""), RangeError, "at least 1 round");
   assertThrows(() => estimateNestedRatio([{ one: [], other: [[1]] }], ""), RangeError, "a process of both");
+});
+
+/** Rounds whose samples trained in turns: a neighbour that comes and goes is in the same steps of all of them. */
+function inTurns(random: Random, count: number, factor: number, apart = false): Round[] {
+  const neighbour = () => {
+    let here = random() < 0.5;
+    return Array.from({ length: 48 }, () => {
+      if (random() < 0.15) here = !here;
+      return here ? 0.4 : 0;
+    });
+  };
+  return Array.from({ length: count }, () => {
+    const common = neighbour();
+    const side = (slower: number): number[] => {
+      const level = 0.005 * normal(random);
+      return (apart ? neighbour() : common).map((load) => slower * Math.exp(level + load + 0.03 * normal(random)));
+    };
+    return { one: [side(factor)], other: [side(1), side(1)] };
+  });
+}
+
+Deno.test("estimateNestedRatio() leaves out what samples in turns met together, and covers the true ratio", () => {
+  const random = seededRandom("turns");
+  const runs = 250;
+  let covered = 0, widths = 0;
+  for (let run = 0; run < runs; run++) {
+    const { low = NaN, high = NaN } = estimateNestedRatio(inTurns(random, 4, 1.05), `${run}`);
+    if (low <= 1 / 1.05 && 1 / 1.05 <= high) covered++;
+    widths += Math.log(high / low) / runs;
+  }
+  assert(covered / runs > 0.92, `${covered / runs}`);
+  // The null: the same neighbour, met by each sample in another minute.
+  let apart = 0, alarms = 0;
+  for (let run = 0; run < runs; run++) {
+    const { low = NaN, high = NaN } = estimateNestedRatio(inTurns(random, 4, 1, true), `${run}`);
+    if (low > 1 || high < 1) alarms++;
+    apart += Math.log(high / low) / runs;
+  }
+  assert(alarms / runs < 0.08, `${alarms / runs}`);
+  assert(widths < apart / 4, `${widths} in turns, ${apart} one after the other`);
 });

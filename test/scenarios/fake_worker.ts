@@ -29,6 +29,18 @@ if (behaviour === "hang") { while (!(await reader.read()).done); }
 const { asyncEmbedding, bf16, microBatch } = spec.trainer;
 const changed = [asyncEmbedding, bf16 !== "off", (microBatch ?? 1) > 1].map((one) => one ? "1" : "0").join("");
 const digest = behaviour === "other-digest" ? "ffff" : changed === "000" ? "0123" : `01${changed}`;
+// In turns: says so before each, and waits for a line.
+if (spec.task === "speed" && spec.turn !== undefined) {
+  for (let done = 0; done < spec.steps; done += spec.turn) {
+    await Deno.writeTextFile(`${log}.turns`, `${Deno.pid} waits\n`, { append: true });
+    say({ type: "turn" });
+    if ((await reader.read()).done) Deno.exit(1);
+    await Deno.writeTextFile(`${log}.turns`, `${Deno.pid} trains\n`, { append: true });
+    if (behaviour === "crash-later" && done > 0) Deno.exit(7);
+    if (behaviour === "hang-later" && done > 0) { while (!(await reader.read()).done); }
+  }
+  await Deno.writeTextFile(`${log}.turns`, `${Deno.pid} ends\n`, { append: true });
+}
 if (spec.task === "speed") {
   const names = spec.store.storage.startsWith("PMEM_") ? ["PMEM"] : spec.store.storage.split("_");
   const tiers = spec.store.size.map((limitBytes, tier) => ({

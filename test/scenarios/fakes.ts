@@ -152,6 +152,7 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
       removeLeftScratch: () => Promise.resolve(0),
       goneAncestor: () => undefined,
       memoryLimit: () => undefined,
+      availableMemory: () => 0, // one process after the other, unless a test says otherwise
       isInMemory: () => Promise.resolve(false),
       command: [Deno.execPath(), ...flags, script, log, JSON.stringify(behaviours)],
       rankStart: () => ({ launcher: "none", words: [], environment: {} }),
