@@ -475,6 +475,13 @@ export {
 export type { Turn as AskTurn, TurnOf as AskTurnOf } from "./models/planning/ask/turning.ts";
 export type { Way as AskWay } from "./models/planning/ask/ways.ts";
 export { type AskPage, renderAsk } from "./reports/ask/page.ts";
+export type { AskAnswer, AskAnswerWay } from "./reports/ask/answer.ts";
+export {
+  type BillLine as AskBillLine,
+  LINE_KINDS as ASK_BILL_KINDS,
+  type Measure as AskMeasure,
+  type Owning as AskOwning,
+} from "./reports/ask/words.ts";
 export { askJson, askText } from "./reports/ask/text.ts";
 export { type AskFiles, writeAsk } from "./reports/ask/write.ts";
 export type {

@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { cacheSize, EVICTION_POLICIES, type EvictionPolicy, formatBytes, missRatioCurve } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { keysOrLaw } from "./curve.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
@@ -81,7 +82,7 @@ export function addCache(program: Command, { terminal }: Context): void {
         };
       });
       const distinct = found[0]?.distinct ?? 0, rule = hit * distinct * rowBytes;
-      if (json) return terminal.out(`${JSON.stringify({ hit, batch, rowBytes, rule, sizes: found }, undefined, 2)}\n`);
+      if (json) return terminal.out(answerText("cache", { hit, batch, rowBytes, rule, sizes: found }));
       const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
       terminal.out(
         `hits     ${percent(hit)} of lookups; ${distinct.toPrecision(4)} distinct rows of ${rowBytes} bytes, ${

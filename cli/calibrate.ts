@@ -8,6 +8,7 @@ import {
   type CalibrationProgress,
   parseBytes,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { listed } from "./price_files.ts";
@@ -185,7 +186,7 @@ export function addCalibrate(program: Command, { terminal }: Context): void {
       );
       terminal.out(
         options.json === true
-          ? `${JSON.stringify(measured, undefined, 2)}\n`
+          ? answerText("calibrate", measured)
           : calibratedText(measured, quick === true, terminal.width),
       );
     });

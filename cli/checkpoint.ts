@@ -10,6 +10,7 @@ import {
   TierstoreError,
   verifyCheckpoints,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { barText } from "./ui/progress.ts";
@@ -42,7 +43,9 @@ export function addCheckpoint(program: Command, { terminal, exit }: Context): vo
       }
       const chain = inspectCheckpoints(folder);
       if (action === "inspect") {
-        return terminal.out(json === true ? jsonText(chain) : chain.length === 0 ? noneText(folder) : chainText(chain));
+        return terminal.out(
+          json === true ? answerText("checkpoint", chain) : chain.length === 0 ? noneText(folder) : chainText(chain),
+        );
       }
       if (action === "compact" && chain.length > 0) {
         if (!await shown(terminal, action, json, (run) => compactCheckpoints(folder, run))) {
@@ -52,7 +55,7 @@ export function addCheckpoint(program: Command, { terminal, exit }: Context): vo
         const found = { folder, checkpoints: left.length, before: bytesOf(chain), bytes: bytesOf(left) };
         return terminal.out(
           json === true
-            ? jsonText(found)
+            ? answerText("checkpoint", found)
             : `${folder}: ${counted(chain)} of ${formatBytes(found.before)} made ${counted(left)} of ` +
               `${formatBytes(found.bytes)}\n`,
         );
@@ -65,7 +68,7 @@ export function addCheckpoint(program: Command, { terminal, exit }: Context): vo
       if (problem !== undefined) exit(EXIT.failed);
       const bytes = bytesOf(chain);
       const found = { folder, checkpoints: chain.length, bytes, whole: problem === undefined };
-      if (json === true) terminal.out(jsonText(problem === undefined ? found : { ...found, problem }));
+      if (json === true) terminal.out(answerText("checkpoint", problem === undefined ? found : { ...found, problem }));
       else if (problem !== undefined) terminal.err(`${folder}: ${problem}\n`);
       else if (chain.length === 0) terminal.out(noneText(folder));
       else terminal.out(`${folder}: whole, ${counted(chain)}, ${formatBytes(bytes)}\n`);
@@ -126,10 +129,6 @@ async function damageOf(folder: string, run: RunOptions): Promise<string | undef
 
 function noneText(folder: string): string {
   return `${folder}: no checkpoints\n`;
-}
-
-function jsonText(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 function chainText(chain: readonly CheckpointInfo[]): string {

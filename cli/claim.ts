@@ -15,6 +15,7 @@ import {
   type SummaryOptions,
   unpricedText,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { priceOptions, withPriceOptions } from "./price_files.ts";
@@ -45,7 +46,7 @@ export function addClaim(program: Command, { terminal }: Context): void {
       const found = published === undefined
         ? ofResult(await resultAt(results), options, only)
         : [ofPublication(published, names)];
-      if (json) terminal.out(`${JSON.stringify(found.map(({ analysis }) => analysis), undefined, 2)}\n`);
+      if (json) terminal.out(answerText("claim", found.map(({ analysis }) => analysis)));
       else terminal.out(found.map(({ head, analysis }) => renderClaim(analysis, head)).join("\n"));
     });
 }

@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { compareSimulations, renderSimulationComparison } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import { BASELINE_HELP, gate, tolerance as percent, TOLERANCE_HELP } from "./gate.ts";
 import type { Context } from "./main.ts";
@@ -37,7 +38,7 @@ export function addCompare(program: Command, { terminal, exit }: Context): void 
       if (simulated[0] !== undefined && simulated[1] !== undefined) {
         const found = compareSimulations(simulated[0].result, simulated[1].result, [baseline, results]);
         const text = renderSimulationComparison(found);
-        terminal.out(json ? `${JSON.stringify(found, undefined, 2)}\n` : markdown ? `\`\`\`\n${text}\`\`\`\n` : text);
+        terminal.out(json ? answerText("compare", found) : markdown ? `\`\`\`\n${text}\`\`\`\n` : text);
         if (!found.same) exit(EXIT.worse);
         return;
       }

@@ -114,9 +114,13 @@ function fish(verbs: readonly ToldVerb[]): string {
 
 const WRITERS: { readonly [shell in Shell]: (verbs: readonly ToldVerb[]) => string } = { bash, zsh, fish };
 
-/** The completions of a program for a shell; shipped scenarios are among the words of verbs that take one. */
-export async function completions(program: Command, shell: Shell): Promise<string> {
-  const scenarios = (await shippedScenarios()).map(({ name }) => name);
+/** Names that are proposed where a verb takes a scenario. */
+export async function scenarioNames(): Promise<string[]> {
+  return (await shippedScenarios()).map(({ name }) => name);
+}
+
+/** The completions of a program for a shell; `scenarios` are among the words of verbs that take one. */
+export function completions(program: Command, shell: Shell, scenarios: readonly string[]): string {
   const verbs = verbsOf(program).map((verb) =>
     TAKE_SCENARIOS.includes(verb.name) ? { ...verb, words: scenarios } : verb
   );
@@ -134,5 +138,5 @@ export function addCompletions(program: Command, { terminal }: Context): void {
     .description("print completions of verbs, options and shipped scenarios for a shell")
     .addArgument(new Argument("<shell>", "which").choices(SHELLS))
     .addHelpText("after", HELP)
-    .action(async (shell) => terminal.out(await completions(program, shell)));
+    .action(async (shell) => terminal.out(completions(program, shell, await scenarioNames())));
 }

@@ -9,6 +9,7 @@ import {
   readTraceKeys,
   type TraceOptions,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
@@ -65,7 +66,7 @@ export function addCurve(program: Command, { terminal }: Context): void {
       const curve = missRatioCurve({ ...asked, policy, sizes });
       const optimum = missRatioCurve({ ...asked, policy: curve.method === "analytic" ? "popular" : "opt", sizes });
       if (options.json) {
-        terminal.out(`${JSON.stringify({ rowBytes, curve, optimum }, undefined, 2)}\n`);
+        terminal.out(answerText("curve", { rowBytes, curve, optimum }));
         return;
       }
       const percent = (ratio: number | undefined): string => `${((ratio ?? NaN) * 100).toFixed(2)} %`;

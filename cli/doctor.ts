@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { collectInventory, doctor, inspectMachine, localSystem } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
 import { styleFor } from "./ui/ansi.ts";
 
@@ -13,7 +14,7 @@ export function addDoctor(program: Command, { terminal }: Context): void {
       const machine = inspectMachine();
       const inventory = await collectInventory(localSystem(), machine.facts);
       const report = doctor(machine, inventory);
-      if (json) return terminal.out(`${JSON.stringify({ ...report, machine, inventory }, undefined, 2)}\n`);
+      if (json) return terminal.out(answerText("doctor", { ...report, machine, inventory }));
       const style = styleFor(terminal.colors);
       const marks = { ok: style.green("+"), note: style.dim("."), warning: style.yellow("!") };
       terminal.out(`${report.summary}\n`);

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 // @ts-types="@commander-js/extra-typings"
 import { Argument, type Command } from "commander";
 import { loadPlan, torchRecModule, torchRecTables } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { shareOf } from "./cache.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
@@ -25,13 +26,21 @@ export function addExport(program: Command, { terminal }: Context): void {
     .argument("<plan>", "a plan file")
     .option("--hit <share>", "of a batch's different rows that each cache is to answer", shareOf, 0.9)
     .option("--out <file>", "the module; default: standard output, and what is said on standard error")
+    .option("--json", "for machines: what is told of each table, instead of a module on standard output")
     .addHelpText("after", HELP)
-    .action(async (_tool, path, { hit, out }) => {
+    .action(async (_tool, path, { hit, out, json }) => {
       const plan = await loadPlan(path), tables = await torchRecTables(plan, { hits: hit });
       const module = torchRecModule(plan.name, tables);
+      if (out !== undefined) await writeFile(out, module);
+      if (json) {
+        return terminal.out(answerText("export", {
+          plan: plan.name,
+          ...(out === undefined ? {} : { module: out }),
+          tables: tables.map((table) => ({ ...table, histogram: [...table.histogram] })),
+        }));
+      }
       const say = out === undefined ? terminal.err : terminal.out;
       if (out === undefined) terminal.out(module);
-      else await writeFile(out, module);
       say(tableText([
         ["table", "rows", "load factor", "hits", "statistics are within 0.01"],
         ...tables.map(({ name, height, loadFactor, hits, exactFrom }) => [

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { basename, dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import { planTemplate } from "./init_plan.ts";
 import { simulationTemplate } from "./init_simulation.ts";
@@ -38,14 +39,18 @@ export function addInit(program: Command, { terminal }: Context): void {
       kindOf,
       "run",
     )
+    .option("--json", "for machines: the file, what it is, the command that uses it")
     .addHelpText("after", "\nExamples:\n  tierbench init mine.jsonc\n  tierbench init --kind plan mine.jsonc")
-    .action(async (file, { kind }) => {
+    .action(async (file, { kind, json }) => {
       const { template, schema: schemaFile, next } = KINDS[kind];
       const path = resolve(file);
       const name = basename(path).replace(/\.jsonc?$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "");
       const text = template(name === "" ? "mine" : name, schemaFrom(dirname(path), schemaFile));
       await writing(file, () => writeNew(file, text));
-      terminal.out(`wrote    ${file}\nnext     deno task tierbench ${next(file)}\n`);
+      const command = `deno task tierbench ${next(file)}`;
+      terminal.out(
+        json === true ? answerText("init", { file, kind, next: command }) : `wrote    ${file}\nnext     ${command}\n`,
+      );
     });
 }
 

@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { inspectTrace, type TraceFacts } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
 import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
@@ -36,7 +37,7 @@ export function addInspect(program: Command, { terminal }: Context): void {
     )
     .action(async (file, options) => {
       const facts = await inspectTrace(file, traceOptions(options));
-      if (options.json === true) return terminal.out(`${JSON.stringify(facts, undefined, 2)}\n`);
+      if (options.json === true) return terminal.out(answerText("inspect", facts));
       const { format, packing, bytes, columns, tables } = facts, count = (x: number) => x.toLocaleString("en-US");
       terminal.out(`form     ${FORMATS[format]}${packing === undefined ? "" : `, packed with ${packing}`}\n`);
       terminal.out(`bytes    ${count(bytes)}\n`);

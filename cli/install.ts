@@ -4,7 +4,8 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { completions } from "./completions.ts";
+import { answerText } from "./answers.ts";
+import { completions, scenarioNames } from "./completions.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { manual } from "./manual.ts";
@@ -34,16 +35,14 @@ exec "$deno" run --quiet --config "$root/deno.json" -A "$root/setup/main.ts" tie
 `;
 }
 
-/** The files of an installation by their paths under its folder. */
-async function filesOf(program: Command): Promise<Record<string, string>> {
-  return {
-    "bin/tierbench": launcher(),
-    "share/man/man1/tierbench.1": manual(program),
-    "share/bash-completion/completions/tierbench": await completions(program, "bash"),
-    "share/zsh/site-functions/_tierbench": await completions(program, "zsh"),
-    "share/fish/vendor_completions.d/tierbench.fish": await completions(program, "fish"),
-  };
-}
+/** The files of an installation by their paths under its folder; each is made of the program and names of scenarios. */
+const FILES: Readonly<Record<string, (program: Command, scenarios: readonly string[]) => string>> = {
+  "bin/tierbench": launcher,
+  "share/man/man1/tierbench.1": manual,
+  "share/bash-completion/completions/tierbench": (program, scenarios) => completions(program, "bash", scenarios),
+  "share/zsh/site-functions/_tierbench": (program, scenarios) => completions(program, "zsh", scenarios),
+  "share/fish/vendor_completions.d/tierbench.fish": (program, scenarios) => completions(program, "fish", scenarios),
+};
 
 /** What is in a file; undefined if there is none. */
 async function textOf(path: string): Promise<string | undefined> {
@@ -70,11 +69,10 @@ export function addInstall(program: Command, { terminal }: Context): void {
     .description("put the command tierbench, its completions and its manual under a folder such as ~/.local")
     .option("--prefix <folder>", "the folder", join(homedir(), ".local"))
     .option("--remove", "remove what was put there")
+    .option("--json", "for machines: files written and removed, whether shells find the command")
     .addHelpText("after", HELP)
-    .action(async ({ prefix, remove }) => {
-      const files = Object.entries(await filesOf(program)).map(([path, text]) =>
-        [resolve(prefix, path), text] as const
-      );
+    .action(async ({ prefix, remove, json }) => {
+      const files = Object.entries(FILES).map(([path, text]) => [resolve(prefix, path), text] as const);
       const found = await Promise.all(files.map(async ([path]) => [path, await textOf(path)] as const));
       for (const [path, text] of found) {
         if (text === undefined || MARK.test(text)) continue;
@@ -82,20 +80,29 @@ export function addInstall(program: Command, { terminal }: Context): void {
           `Cannot ${remove ? "remove" : "write"} ${path}: it is not tierbench's; move it, or choose another --prefix`,
         );
       }
+      const scenarios = remove ? [] : await scenarioNames();
+      const done: string[] = [];
       for (const [path, text] of files) {
         if (remove) {
           await rm(path, { force: true });
         } else {
           await mkdir(dirname(path), { recursive: true });
-          await writeFile(path, text);
+          await writeFile(path, text(program, scenarios));
           if (path.endsWith("/bin/tierbench")) await chmod(path, 0o755);
         }
         if (!remove || found.some(([other, text]) => other === path && text !== undefined)) {
-          terminal.out(`${remove ? "removed " : "written "} ${path}\n`);
+          done.push(path);
+          if (!json) terminal.out(`${remove ? "removed " : "written "} ${path}\n`);
         }
       }
       const bin = resolve(prefix, "bin");
-      if (!remove && !(Deno.env.get("PATH") ?? "").split(":").includes(bin)) {
+      const inPath = (Deno.env.get("PATH") ?? "").split(":").includes(bin);
+      if (json) {
+        return terminal.out(
+          answerText("install", { written: remove ? [] : done, removed: remove ? done : [], inPath }),
+        );
+      }
+      if (!remove && !inPath) {
         terminal.err(`note     ${bin} is not in PATH: shells find the command when it is\n`);
       }
     });

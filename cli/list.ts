@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { shippedScenarios } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
 
@@ -11,7 +12,7 @@ export function addList(program: Command, { terminal }: Context): void {
     .option("--json", "for machines: a list of name, about, file")
     .action(async ({ json }) => {
       const scenarios = await shippedScenarios();
-      if (json) terminal.out(`${JSON.stringify(scenarios, undefined, 2)}\n`);
+      if (json) terminal.out(answerText("list", scenarios));
       else terminal.out(tableText(scenarios.map(({ name, about }) => [name, about])));
     });
 }

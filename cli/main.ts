@@ -83,7 +83,10 @@ function program(context: Context): Command {
   const style = styleFor(terminal.colors);
   const command = new Command("tierbench")
     .description("Tells where the embedding tables of a recommender should live: how fast, at what cost")
-    .option("-V, --version", "print the versions of tierbench, its native library and the runtime")
+    .option(
+      "-V, --version",
+      "print the versions of tierbench, its native library and the runtime; with --json for machines",
+    )
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err, getOutHasColors: () => terminal.colors })
     .configureHelp({
       helpWidth: Math.min(terminal.width, 120),
@@ -170,7 +173,7 @@ export async function main(args: readonly string[], given: Terminal): Promise<nu
   let code: number = EXIT.ok;
   const context: Context = { terminal, exit: (wanted) => code = wanted };
   try {
-    if (args[0] === "--version" || args[0] === "-V") terminal.out(await versionText());
+    if (args[0] === "--version" || args[0] === "-V") terminal.out(versionText(args.includes("--json")));
     else if (args.length === 0) program(context).outputHelp();
     else await program(context).parseAsync([...args], { from: "user" });
     return code;

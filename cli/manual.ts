@@ -1,5 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
+import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
 import { textAfterHelp, type ToldVerb, verbsOf } from "./program_tree.ts";
 import { VERSION } from "../mod.ts";
@@ -49,5 +50,6 @@ export function manual(program: Command): string {
 export function addManual(program: Command, { terminal }: Context): void {
   program.command("manual")
     .description("print the manual of all verbs as a page for man: tierbench manual | man -l -")
-    .action(() => terminal.out(manual(program)));
+    .option("--json", "for machines: every verb with its words and options")
+    .action(({ json }) => terminal.out(json === true ? answerText("manual", verbsOf(program)) : manual(program)));
 }

@@ -15,6 +15,7 @@ import {
   simulatedText,
   withOwnPrices,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { SET_HELP, setField } from "./set_option.ts";
@@ -58,7 +59,7 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
           const { plan: _, ...win } = planWin(one, request, answer) ?? { plan: undefined };
           return { name: one.name, why: one.why, ...("hosts" in win ? { win } : {}) };
         });
-        terminal.out(`${JSON.stringify({ ...answer, ...extra, questions, unpriced: named }, undefined, 2)}\n`);
+        terminal.out(answerText("plan", { ...answer, ...extra, questions, unpriced: named }));
       } else terminal.out(planText(answer));
       for (const one of json === true ? [] : unpriced) {
         const win = planWinText(one, request, answer);

@@ -10,6 +10,7 @@ import {
   renderPrices,
   withOwnPrices,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { AS_OF_HELP, thisMonth } from "./price_files.ts";
@@ -33,7 +34,7 @@ export function addPrices(program: Command, { terminal, exit }: Context): void {
       if (lint === true) {
         const book = defaultPriceBook();
         const problems = paths.length === 0 ? lintPrices(DEFAULT_PRICE_FILES) : lintPrices(files, book);
-        if (json) terminal.out(`${JSON.stringify(problems, undefined, 2)}\n`);
+        if (json) terminal.out(answerText("prices", problems));
         else if (problems.length === 0) {
           const names = paths.length === 0 ? DEFAULT_PRICE_FILES.map(({ name }) => name) : paths;
           terminal.out(`${names.join(", ")}: every row has date, source, mark and unit\n`);
@@ -42,7 +43,7 @@ export function addPrices(program: Command, { terminal, exit }: Context): void {
         return;
       }
       const book = withOwnPrices(defaultPriceBook(), files);
-      if (json) terminal.out(`${JSON.stringify(pricesAsOf(book, asOf), undefined, 2)}\n`);
+      if (json) terminal.out(answerText("prices", pricesAsOf(book, asOf)));
       else terminal.out(renderPrices(book, { asOf, amber: style.yellow }));
     });
 }

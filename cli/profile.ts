@@ -13,6 +13,7 @@ import {
   readUserText,
   writing,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
@@ -116,7 +117,7 @@ export function addProfile(program: Command, { terminal }: Context): void {
         const lines = profiles.map(({ name, about, origin }) => ({ name, about, mark: origin.mark }));
         terminal.out(
           json
-            ? `${JSON.stringify(lines, undefined, 2)}\n`
+            ? answerText("profile", lines)
             : `${tableText(lines.map(({ name, mark, about }) => [name, mark, about]))}\n`,
         );
         return;
@@ -132,7 +133,8 @@ export function addProfile(program: Command, { terminal }: Context): void {
           ? importReuse(await readUserText(reuse, "histogram"), `"${reuse}"`, baseName(reuse))
           : await imported(fromEeg ?? "", rows);
         const text = profileText(profile);
-        if (out === undefined) return terminal.out(text);
+        if (out === undefined || json) terminal.out(text);
+        if (out === undefined) return;
         await writing(out, () => Deno.writeTextFile(out, text));
         if (!json) terminal.out(`profile  ${out}\n`);
         return;
@@ -154,7 +156,7 @@ export function addProfile(program: Command, { terminal }: Context): void {
         for (const sentence of lost) terminal.err(`note     ${sentence}\n`);
       }
       const { tables, fidelity, zipf } = fitted;
-      terminal.out(json ? `${JSON.stringify({ tables, fidelity, zipf }, undefined, 2)}\n` : renderFit(fitted));
+      terminal.out(json ? answerText("profile", { tables, fidelity, zipf }) : renderFit(fitted));
       if (out !== undefined && !json) terminal.out(`\nprofile  ${out}\n`);
     });
 }

@@ -16,6 +16,7 @@ import {
   type ProvisionTarget,
   type Refusal,
 } from "../mod.ts";
+import { answerText, type ProvisionAnswer } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { styleFor } from "./ui/ansi.ts";
@@ -157,19 +158,24 @@ export function addProvision(
     .action(async (word, words) => {
       const request = requestOf(targetOf(word), words);
       const print = words.json ? terminal.err : terminal.out;
-      const answer: Record<string, unknown> = {};
+      const answer: Answering = {};
       const provisioner = machine();
       const code = await provision(provisioner, request, words, { print, ask, answer, colors: terminal.colors });
-      if (words.json) terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
+      if (words.json && answer.plan !== undefined) {
+        terminal.out(answerText("provision", { ...answer, plan: answer.plan }));
+      }
       if (code !== EXIT.ok) exit(code);
     });
 }
+
+/** An answer as it comes about. */
+type Answering = { -readonly [field in keyof ProvisionAnswer]?: ProvisionAnswer[field] };
 
 interface Speaking {
   readonly print: (text: string) => void;
   readonly ask: Ask;
   /** Receives what `--json` prints. */
-  readonly answer: Record<string, unknown>;
+  readonly answer: Answering;
   readonly colors: boolean;
 }
 
@@ -181,10 +187,10 @@ async function provision(
 ): Promise<number> {
   const { print, answer } = speaking;
   const plan = machine.plan(await machine.collect(), request);
-  answer["plan"] = plan;
+  answer.plan = plan;
   if (words.apply || words.undo) {
     const outcome = await apply(machine, request, words, speaking, plan);
-    answer["outcome"] = outcome;
+    answer.outcome = outcome;
     const style = styleFor(speaking.colors);
     const code = CODES[outcome.kind];
     const head = code === EXIT.ok ? style.green(outcome.kind) : style.red(outcome.kind);
@@ -284,7 +290,7 @@ async function check(machine: Provisioner, request: ProvisionRequest, speaking: 
     ...(request.owner === undefined || uid === undefined ? {} : { owner: { name: request.owner, uid } }),
     ...(request.tiering === undefined ? {} : { tiering: request.tiering }),
   });
-  answer["checks"] = lines;
+  answer.checks = lines;
   const width = Math.max(...lines.map(({ id }) => id.length));
   for (const { id, ok, text } of lines) {
     print(`${ok ? style.green("+") : style.red("-")} ${id.padEnd(width)}  ${text}\n`);

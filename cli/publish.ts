@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { join } from "node:path";
 import { publishReports } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
@@ -24,14 +25,28 @@ export function addPublish(program: Command, { terminal, exit }: Context): void 
     .option("--out <folder>", "where the pages go", "site")
     .option("--title <text>", "title of the index page", "Reports")
     .option("--baseline <results>", `what summary.md compares with: ${RESULTS_HELP} (default: the run before)`)
+    .option("--json", "for machines: the pages and what they are of")
     .addHelpText("after", HELP)
-    .action(async (folder, { out, title, baseline }) => {
+    .action(async (folder, { out, title, baseline, json }) => {
       const published = await publishReports(folder, {
         out,
         title,
         ...(baseline === undefined ? {} : { baseline: { name: baseline, result: (await resultsOf(baseline)).result } }),
       });
-      const { found: { reports, simulations, unreadable }, histories, index } = published;
+      const { found: { reports, simulations, unreadable }, histories, index, summary, badge } = published;
+      if (unreadable.length > 0) exit(EXIT.failed);
+      if (json) {
+        const paths = (found: readonly { readonly path: string }[]) => found.map(({ path }) => path);
+        return terminal.out(answerText("publish", {
+          index,
+          summary,
+          ...(badge === undefined ? {} : { badge }),
+          reports: paths(reports),
+          simulations: paths(simulations),
+          histories: histories.map(({ reports }) => paths(reports)),
+          unreadable,
+        }));
+      }
       const trends = histories.filter(({ reports }) => reports.length > 1).length;
       terminal.out(
         `published  ${reports.length} reports, ${trends} with a history${
@@ -39,6 +54,5 @@ export function addPublish(program: Command, { terminal, exit }: Context): void 
         }: ${index}\n`,
       );
       for (const { path, error } of unreadable) terminal.err(`left out   ${path}: ${error}\n`);
-      if (unreadable.length > 0) exit(EXIT.failed);
     });
 }

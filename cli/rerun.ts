@@ -16,6 +16,7 @@ import {
   writeReport,
   writeSimulationReport,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import { VOUCH_HELP, vouched } from "./vouch.ts";
 import type { Context } from "./main.ts";
@@ -71,7 +72,7 @@ export function addRerun(program: Command, { terminal, exit }: Context): void {
         const result = await runSimulation(scenario, { out: folder, threads: navigator.hardwareConcurrency, limit });
         const files = await writeSimulationReport(result, folder);
         const found = compareSimulations(simulated.result, result, [report, files.html]);
-        terminal.out(json ? `${JSON.stringify(found, undefined, 2)}\n` : renderSimulationComparison(found));
+        terminal.out(json ? answerText("rerun", found) : renderSimulationComparison(found));
         (json ? terminal.err : terminal.out)(`report    ${relative(Deno.cwd(), files.html) || files.html}\n`);
         if (!found.same) exit(EXIT.worse);
         return;

@@ -17,6 +17,7 @@ import {
   summarise,
   writeReport,
 } from "../mod.ts";
+import type { RunLine } from "./answers.ts";
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import { BASELINE_HELP, gate, tolerance as percent, TOLERANCE_HELP } from "./gate.ts";
@@ -153,7 +154,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       }
       if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
-      const line = (value: object) => terminal.out(`${JSON.stringify(value)}\n`);
+      const line = (value: RunLine) => terminal.out(`${JSON.stringify(value)}\n`);
       const options = {
         ...words,
         onProgress: (event) => json ? line(event) : view.show(event),
@@ -180,15 +181,14 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         view.line("send", shown(path));
         view.line("", "look into it first; docs/contributing-measurements.md says where to");
       }
-      const compared = (text: string) =>
-        terminal.out(json ? `{"type":"comparison","comparison":${JSON.stringify(JSON.parse(text))}}\n` : text);
-      const code = before === undefined || baseline === undefined ? EXIT.ok : gate(
-        before,
-        result,
-        [baseline, shown(files.html)],
-        { ...(tolerance === undefined ? {} : { tolerance }), ...(json === undefined ? {} : { json }) },
-        { ...terminal, out: compared },
-      ).code;
+      let code: number = EXIT.ok;
+      if (before !== undefined && baseline !== undefined) {
+        const form = tolerance === undefined ? {} : { tolerance };
+        const out = (text: string) => json ? undefined : terminal.out(text);
+        const judged = gate(before, result, [baseline, shown(files.html)], form, { ...terminal, out });
+        if (json) line({ type: "comparison", comparison: judged.comparison });
+        code = judged.code;
+      }
       exit(hasFailed(result) ? EXIT.failed : code);
     });
 }

@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { hitSizes, hitSizesText, loadPlan, measureSizes, planTables, tableSize } from "../mod.ts";
+import { answerText, type SizedTableAnswer } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
@@ -37,14 +38,14 @@ export function addSize(program: Command, { terminal }: Context): void {
         ]);
         const head = ["table", "rows", "bytes a row", "rows", "index", "policy", "buffers", "slack", "bytes in all"];
         return terminal.out(
-          json === true ? `${JSON.stringify(measured, undefined, 2)}\n` : tableText([head, ...lines]),
+          json === true ? answerText("size", measured) : tableText([head, ...lines]),
         );
       }
       const fast = hits === undefined ? undefined : await hitSizes(written, ratiosOf(hits), medium);
       const sizes = planTables(written).map(({ count, ...table }) => ({ ...times(tableSize(table), count), count }));
       if (json === true) {
         const found = fast === undefined ? sizes : { tables: sizes, hits: fast };
-        return terminal.out(`${JSON.stringify(found, undefined, 2)}\n`);
+        return terminal.out(answerText("size", found));
       }
       terminal.out(computedText(sizes));
       if (fast !== undefined) terminal.out(`\n${hitSizesText(fast, medium)}`);
@@ -62,8 +63,6 @@ function ratiosOf(text: string): number[] {
   });
 }
 
-type CountedSize = ReturnType<typeof tableSize> & { readonly count: number };
-
 /** So many tables of a size. */
 function times(size: ReturnType<typeof tableSize>, count: number): ReturnType<typeof tableSize> {
   const { index } = size;
@@ -75,8 +74,8 @@ function times(size: ReturnType<typeof tableSize>, count: number): ReturnType<ty
   };
 }
 
-function computedText(sizes: readonly CountedSize[]): string {
-  const row = (name: string, one: CountedSize, each: string, tables: string): string[] => [
+function computedText(sizes: readonly SizedTableAnswer[]): string {
+  const row = (name: string, one: SizedTableAnswer, each: string, tables: string): string[] => [
     name,
     tables,
     each,

@@ -10,6 +10,7 @@ import {
   ScenarioError,
   simulatedCases,
 } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { SET_HELP, setField } from "./set_option.ts";
@@ -49,7 +50,7 @@ export function addValidate(program: Command, { terminal, exit }: Context): void
         }
       }
       if (json) {
-        terminal.out(`${JSON.stringify(results.map(({ file, problems }) => ({ file, problems })), undefined, 2)}\n`);
+        terminal.out(answerText("validate", results.map(({ file, problems }) => ({ file, problems }))));
       } else {
         for (const result of results) {
           if (result.text === undefined) {

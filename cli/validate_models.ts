@@ -1,5 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
+import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
 import { tableText } from "./ui/table.ts";
 
@@ -9,13 +10,16 @@ export function addValidateModels(program: Command, { terminal }: Context): void
     .description("compare the media models with every published figure and write the comparison as a report")
     .option("--write", "write docs/accuracy.md and the residuals that error bands are made of, too")
     .option("--leave-out", "fit the models again without each curve, about a minute, and write what they say of it")
-    .action(async ({ write, leaveOut }) => {
+    .option("--json", "for machines: errors by medium, targets, files written")
+    .action(async ({ write, leaveOut, json }) => {
       const { validateMediaModels } = await import("../mod.ts");
-      const { media, targets, files } = await validateMediaModels({
+      const found = await validateMediaModels({
         write: write === true,
         leaveOut: leaveOut === true,
-        log: (text) => terminal.out(`left out  ${text}\n`),
+        log: (text) => (json ? terminal.err : terminal.out)(`left out  ${text}\n`),
       });
+      if (json) return terminal.out(answerText("validate-models", found));
+      const { media, targets, files } = found;
       terminal.out(tableText([
         ["medium", "figures", "mean error", "90th percentile"],
         ...media.map(({ name, points, mean, p90 }) => [

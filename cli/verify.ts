@@ -1,6 +1,7 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
 import { checkPage, MissingFileError, type PageCheck, readPageBytes, shownLine } from "../mod.ts";
+import { answerText } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 
@@ -63,7 +64,7 @@ export function addVerify(program: Command, { terminal, exit }: Context): void {
             ? { file, error: check.message }
             : { file, root: check.root ?? null, parts: check.parts.length, damage: check.damage }
         );
-        terminal.out(`${JSON.stringify(plain, undefined, 2)}\n`);
+        terminal.out(answerText("verify", plain));
       } else {
         for (const { file, check, faults } of checks) {
           if (faults.length === 0 && !(check instanceof Error)) {

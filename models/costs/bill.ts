@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { PriceBook, PriceItem, Provenance } from "./price_book.ts";
+import type { Instance, PriceBook, PriceItem } from "./price_book.ts";
 
 /** Where a bill ends. */
 export type Boundary = "parameter-servers" | "workers" | "storage" | "checkpoints";
@@ -46,8 +46,8 @@ export interface BillPart {
   readonly what: string;
   /** $ an hour; undefined where the book has no price for it. */
   readonly perHour: number | undefined;
-  /** Where the price is from; undefined for one that the scenario states, or where there is none. */
-  readonly price: Provenance | undefined;
+  /** The row of the price book; undefined for a price that the scenario states, or where there is none. */
+  readonly price: Instance | PriceItem | undefined;
   /** Why there is no price. */
   readonly missing: string | undefined;
 }

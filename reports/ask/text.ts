@@ -4,16 +4,12 @@
  * @module
  */
 
-import { missShare } from "../../models/planning/ask/turning.ts";
-import { wayOf } from "../../models/planning/ask/ways.ts";
 import type { Asked } from "../../models/planning/ask/ask.ts";
-import type { Plan } from "../../models/planning/plan_types.ts";
+import { askAnswer } from "./answer.ts";
 import {
   type AskTable,
-  billLines,
   headline,
   measures,
-  owningOf,
   owningTable,
   placementLines,
   sentences,
@@ -89,69 +85,5 @@ export function askText(asked: Asked, width: number): string {
 
 /** An answer for machines. Amounts are in `currency`; an hour's unless they say otherwise. */
 export function askJson(asked: Asked, currency: string): string {
-  const { answer, ways, doubts, turns, simulated, placements, sure, left, file } = asked;
-  const figures = (plan: Plan, priced: boolean) => ({
-    machine: plan.machine.name,
-    hosts: plan.hosts,
-    billPerHour: plan.billPerHour,
-    machinesPerHour: plan.pricePerHour,
-    samplesPerSecond: plan.samplesPerSecond,
-    stepSeconds: plan.stepSeconds,
-    p99StepSeconds: plan.p99StepSeconds,
-    perMillionSamples: plan.dollarsPerMillionSamples,
-    missShare: missShare(plan),
-    usedBytes: plan.usedBytes,
-    bill: billLines(plan, answer),
-    owning: owningOf(plan, priced, asked),
-  });
-  const document = {
-    name: file.name,
-    currency,
-    headline: headline(asked),
-    sentences: sentences(asked),
-    bill: answer.bill,
-    ways: ways.map(({ plan, win, ...way }) => {
-      if (plan === undefined) return way;
-      const { plan: _, ...most } = win ?? { plan };
-      // A machine without a price has speeds and no amounts.
-      const { billPerHour, machinesPerHour, perMillionSamples, bill, ...speeds } = figures(plan, win === undefined);
-      return {
-        ...way,
-        ...speeds,
-        ...(win === undefined ? { billPerHour, machinesPerHour, perMillionSamples, bill } : { win: most }),
-      };
-    }),
-    doubts,
-    ...(sure === undefined
-      ? {}
-      : { sure: { machine: sure.machine.name, hosts: sure.hosts, billPerHour: sure.billPerHour } }),
-    ...(asked.rented === undefined ? {} : {
-      rented: {
-        machine: asked.rented.machine.name,
-        hosts: asked.rented.hosts,
-        machinesPerHour: asked.rented.pricePerHour,
-        prices: asked.rented.machine.priceDate,
-      },
-    }),
-    placements: placements.map(({ way, plans }) => ({
-      way,
-      plans: plans.map(([plan, of]) => ({
-        kind: plan.placed[0]?.kind,
-        answered: plan.placements[0]?.answered,
-        samplesPerSecond: plan.samplesPerSecond,
-        stepSeconds: plan.stepSeconds,
-        simulated: of,
-      })),
-    })),
-    simulated: simulated.map(([{ machine, hosts }, of]) => ({ machine: machine.name, hosts, ...of })),
-    turns: turns.map(({ then, ...turn }) => ({
-      ...turn,
-      ...(then === undefined
-        ? {}
-        : { then: { way: wayOf(then.machine), machine: then.machine.name, hosts: then.hosts } }),
-    })),
-    measures: measures(asked),
-    left: left.map(([machine, why]) => ({ machine, why })),
-  };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
+  return `${JSON.stringify(askAnswer(asked, currency), undefined, 2)}\n`;
 }

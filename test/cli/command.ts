@@ -16,7 +16,7 @@ export interface Said {
   readonly err: string;
 }
 
-/** Runs the command with these words, on a terminal of so many columns. */
+/** Runs the command with these words, on a terminal of so many columns. What it says with `--json` must be as its schema says. */
 export async function runCommand(args: readonly string[], width: number): Promise<Said> {
   let [out, err] = ["", ""];
   const terminal = {
@@ -27,6 +27,10 @@ export async function runCommand(args: readonly string[], width: number): Promis
     width,
   };
   const code = await main(args, terminal);
+  if (args.includes("--json") && out !== "") {
+    const { checkAnswer } = await import("./answer.ts");
+    checkAnswer(args[0]?.replace(/^--/, "") ?? "", out);
+  }
   return { code, out, err };
 }
 

@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { readResult } from "../../scenarios/result.ts";
 import type { Scenario } from "../../scenarios/scenario.ts";
+import { checkAnswer } from "./answer.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 
 const CLI = fileURLToPath(new URL("../../cli.ts", import.meta.url));
@@ -97,6 +98,7 @@ Deno.test("tierbench run --json prints JSON lines alone: what happens, each samp
   await inFolder(TINY, async (folder) => {
     const lines = async (...more: string[]) => {
       const { code, stdout, stderr } = await command(folder, "run", "tiny.jsonc", "--json", ...more).output();
+      checkAnswer("run", text(stdout));
       const found = text(stdout).trimEnd().split("\n").map((line) => JSON.parse(line));
       return { code, found, types: found.map(({ type }) => type as string), stderr: text(stderr) };
     };
