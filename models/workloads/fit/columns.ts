@@ -21,18 +21,23 @@ const LEAST_SHARE = 0.3;
 
 /** First keys of the first samples of each column, as 32 bits of them. */
 export class Columns {
-  readonly #columns = new Map<string, { keys: Int32Array; count: number }>();
+  readonly #columns = new Map<string, { keys: Int32Array; count: number; ended: boolean }>();
 
   /** Adds keys of a column; of samples with several keys the first counts, and a sample without keys ends the column. */
   add(table: string, keys: BigInt64Array, bags?: readonly number[]): void {
-    const column = this.#columns.get(table) ?? { keys: new Int32Array(MOST_SAMPLES), count: 0 };
+    const column = this.#columns.get(table) ?? { keys: new Int32Array(MOST_SAMPLES), count: 0, ended: false };
     if (!this.#columns.has(table) && this.#columns.size === MOST_COLUMNS) return;
     this.#columns.set(table, column);
     let at = 0;
-    for (let sample = 0; at < keys.length && column.count < MOST_SAMPLES; sample++) {
+    for (let sample = 0; at < keys.length && column.count < MOST_SAMPLES && !column.ended; sample++) {
+      const bag = bags?.[sample] ?? 1;
+      if (bag === 0) {
+        column.ended = true;
+        return;
+      }
       const key = keys[at] ?? 0n;
       column.keys[column.count++] = Number(BigInt.asIntN(32, key ^ (key >> 32n)));
-      at += Math.max(1, bags?.[sample] ?? 1);
+      at += bag;
     }
   }
 

@@ -10,7 +10,7 @@ export interface TraceBatch {
   readonly table: string;
   /** Keys. */
   readonly keys: BigInt64Array;
-  /** Keys of each of the batch's samples; absent: each key is a sample. */
+  /** Keys of each of the batch's samples, where a form tells them also those without any; absent: each key is a sample. */
   readonly bags?: readonly number[];
 }
 

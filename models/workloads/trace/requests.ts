@@ -28,6 +28,8 @@ export type TensorLayout =
 const BAGS = 8192;
 /** A batch is given out when it has so many keys. */
 const ENOUGH = 32_768;
+/** Samples of a batch at most, with keys or without. */
+const MOST_BAGS = 1 << 20;
 
 const shapeText = (shape: readonly number[]) => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
 
@@ -98,7 +100,7 @@ export function tensorHead(path: string, { tensor, little }: TensorLayout & { re
 const streamOf = async (path: string, tensor: Tensor, little: boolean) =>
   new NumberStream(await openTensor(path, tensor), { width: 8, signed: true, ...tensor.whole, little });
 
-/** Reads bags of many tables, table after table. Bags without keys are left out. @throws {TraceError} If offsets are wrong. */
+/** Reads bags of many tables, table after table. Of a table without keys nothing is given out. @throws {TraceError} If offsets are wrong. */
 export async function* readRequests(
   path: string,
   { indices, offsets, tables, samples, little }: TensorLayout & { readonly kind: "requests" },
@@ -123,13 +125,14 @@ export async function* readRequests(
           refuse(bag + 2, `the bag before it has ${keysOfBag} keys, expected at most ${MOST_BAG}`);
         }
         end = offset;
-        if (keysOfBag === 0) continue;
+        // Samples without keys stand with those before them.
+        if ((keysOfBag > 0 && waiting >= ENOUGH) || bags.length === MOST_BAGS) {
+          yield { table: `table${table}`, keys: await keys.next(waiting), bags };
+          bags = [];
+          waiting = 0;
+        }
         bags.push(keysOfBag);
         waiting += keysOfBag;
-        if (waiting < ENOUGH) continue;
-        yield { table: `table${table}`, keys: await keys.next(waiting), bags };
-        bags = [];
-        waiting = 0;
       }
     }
     if (waiting > 0) yield { table: `table${table}`, keys: await keys.next(waiting), bags };

@@ -77,3 +77,46 @@ Deno.test("importEeg() and exportEeg() say what does not fit", () => {
   const varied = { ...table, bags: [[1, 0.5], [3, 0.5]] as const, popularity: { zipf: { s: 1, q: 0 } }, life: 5 };
   assertEquals(exportEeg(varied, { batch: 1, dim: 1 }).lost.length, 2);
 });
+
+Deno.test("importEeg() reads a law of each feature, with its rows and its bags", () => {
+  const laws = [INDICES, { ...INDICES, heavy_hitters: [], zipf_q: 2, zipf_s: 0.9 }, { ...INDICES, zipf_s: 1.5 }];
+  const config = {
+    ...CONFIG,
+    E: 400,
+    Es: [1000, 50, 150],
+    indices_params_list: laws,
+    pooling_params: { L: 5, sigma_L: 3, length_distribution: "normal", Ls: [4, 0.25, 12.5] },
+  };
+  const features = (changes: object = {}) => importEeg(JSON.stringify({ ...config, ...changes }), "config").tables;
+  assertEquals(features().map(({ name, rows, bags, popularity }) => [name, rows, bags, popularity.zipf?.s]), [
+    ["table0", 1000, [[4, 1]], 1.2],
+    ["table1", 50, [[0, 0.75], [1, 0.25]], 0.9],
+    ["table2", 150, [[12, 0.5], [13, 0.5]], 1.5],
+  ]);
+  assertEquals(features()[1]?.popularity, { heavyHitters: [], zipf: { s: 0.9, q: 1 } });
+  const shared = { Es: null, embedding_specs: [[70, 16], [90, 32]], feature_table_map: [0, 1, 1] };
+  assertEquals(features(shared).map(({ name, rows }) => [name, rows]), [
+    ["table0", 70],
+    ["table1_feature1", 90],
+    ["table1_feature2", 90],
+  ]);
+  const { tables } = importEeg(JSON.stringify({ ...config, Es: null }), "config", { rows: 7 });
+  assertEquals(tables.map(({ rows }) => rows), [7, 7, 7]);
+  for (
+    const [changes, message] of [
+      [{ T: 2 }, "indices_params_list has 3 laws, expected T, 2"],
+      [{ T: 0, indices_params_list: [] }, "has 0 laws"],
+      [{ indices_params_list: "x" }, "expected a list"],
+      [{ indices_params_list: [INDICES, 5, INDICES] }, "indices_params_list[1] is 5, expected an object"],
+      [{ indices_params_list: [INDICES, INDICES, { ...INDICES, zipf_q: -1 }] }, "indices_params_list[2].zipf_q is -1"],
+      [
+        { indices_params_list: [INDICES, INDICES, { zipf_q: 1 }] },
+        "indices_params_list[2].zipf_q or zipf_s is missing",
+      ],
+      [{ Es: [1, 2] }, "Es is no list of 3 numbers, one a feature"],
+      [{ Es: null }, "how many rows each feature's table has"],
+      [{ Es: null, embedding_specs: [[5, 8]] }, "embedding_specs has no rows of table 1"],
+      [{ pooling_params: { L: 1, Ls: [1, 0, 1] } }, "Ls[1] is 0, expected a number above 0"],
+    ] as const
+  ) assertThrows(() => features(changes), ProfileError, message);
+});

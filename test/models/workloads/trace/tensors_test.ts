@@ -37,7 +37,7 @@ const INDICES = [5, 6, 7, 8, 9, 10, 11], OFFSETS = [0, 2, 2, 3, 4, 4, 7], LENGTH
 const STORAGES = [INDICES, OFFSETS, LENGTHS].map(int64);
 const PARTS = [[7], [7], [2, 3]].map((shape, storage) => tensor({ storage, shape }));
 const REQUESTS = pickle("(", ...PARTS, "t");
-const EXPECTED = ["table0 5,6,7 / 2,1", "table1 8,9,10,11 / 1,3"];
+const EXPECTED = ["table0 5,6,7 / 2,0,1", "table1 8,9,10,11 / 1,0,3"];
 
 Deno.test("readTrace() reads bags of indices, offsets and lengths, table after table, stored in any way that zip has", async () => {
   const order: Packed = { name: "t/byteorder", data: bytesOf("little") };
@@ -45,6 +45,10 @@ Deno.test("readTrace() reads bags of indices, offsets and lengths, table after t
   assertEquals(await read(torchFile(REQUESTS, STORAGES, { deflated: true }, [order])), EXPECTED);
   assertEquals(await read(torchFile(REQUESTS, STORAGES, { large: true })), EXPECTED);
   assertEquals(await read(torchFile(REQUESTS, STORAGES, { crc: 0 })), EXPECTED);
+  const empty = [0, 0, 0, 0, 4, 7, 7];
+  assertEquals(await read(torchFile(REQUESTS, [STORAGES[0]!, int64(empty), STORAGES[2]!])), [
+    "table1 5,6,7,8,9,10,11 / 4,3,0",
+  ]);
   const named = ["lengths", "indices", "offsets"].flatMap((name) => [
     bytesOf("X", [name.length, 4], name),
     PARTS[["indices", "offsets", "lengths"].indexOf(name)] ?? "",
@@ -77,8 +81,8 @@ Deno.test("inspectTrace() counts tables and samples of a file of tensors", async
     "indices and offsets: 2 tables of 3 samples, table after table",
   ]);
   assertEquals(facts.tables, [
-    { name: "table0", lookups: 3, keys: 3, samples: 2 },
-    { name: "table1", lookups: 4, keys: 4, samples: 2 },
+    { name: "table0", lookups: 3, keys: 3, samples: 3 },
+    { name: "table1", lookups: 4, keys: 4, samples: 3 },
   ]);
 });
 
