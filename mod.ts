@@ -249,6 +249,17 @@ export { type Kind, kindOf, kindText } from "./reports/summary/kind.ts";
 export { UnavailableError } from "./base/unavailable.ts";
 export { type Vouch, vouchableMedia, VouchError } from "./scenarios/run/vouch.ts";
 export { readResult, readResultText, resultOf, type ResultText, writeResult } from "./scenarios/result.ts";
+export {
+  type Baseline,
+  BaselineError,
+  BASELINES,
+  checkBaselineName,
+  findBaseline,
+  isBaselineName,
+  listBaselines,
+  removeBaseline,
+  saveBaseline,
+} from "./scenarios/baselines.ts";
 export { MergeError, mergeResults, type SharedResult } from "./scenarios/merge.ts";
 export { parseShard, type Shard, shardText } from "./scenarios/shard.ts";
 export {

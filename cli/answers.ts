@@ -8,6 +8,7 @@
 import type {
   ApplyOutcome,
   AskAnswer,
+  Baseline,
   CacheSize,
   CalibratedMachine,
   CheckLine,
@@ -264,6 +265,7 @@ export interface VersionAnswer {
 /** What each verb prints with `--json`, by the verb's name; `run` prints a line each, a simulation its summary. */
 export interface Answers {
   readonly ask: AskAnswer;
+  readonly baselines: readonly Baseline[];
   readonly cache: CacheAnswer;
   readonly calibrate: CalibratedMachine;
   readonly checkpoint: readonly CheckpointInfo[] | CompactedAnswer | VerifiedAnswer;

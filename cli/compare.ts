@@ -5,7 +5,7 @@ import { answerText } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import { BASELINE_HELP, gate, tolerance as percent, TOLERANCE_HELP } from "./gate.ts";
 import type { Context } from "./main.ts";
-import { RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
+import { baselineWord, RESULTS_HELP, resultsOf, simulationOf } from "./page_argument.ts";
 
 const HELP = `
 A case is called slower or faster if the 95 % interval of its ratio leaves 1 out, its p-value adjusted for the number of
@@ -33,7 +33,10 @@ export function addCompare(program: Command, { terminal, exit }: Context): void 
     .option("--json", "for machines")
     .addHelpText("after", HELP)
     .action(async (words, { baseline: gated, tolerance, unlike, markdown, json }) => {
-      const [baseline, results] = pair(words, gated, tolerance);
+      const [named, results] = pair(words, gated, tolerance);
+      const baseline = gated === undefined
+        ? named
+        : await baselineWord(gated, async () => (await resultsOf(results)).result.run.scenario.name);
       const simulated = [await simulationOf(baseline), await simulationOf(results)] as const;
       if (simulated[0] !== undefined && simulated[1] !== undefined) {
         const found = compareSimulations(simulated[0].result, simulated[1].result, [baseline, results]);

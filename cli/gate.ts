@@ -3,7 +3,8 @@ import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Terminal } from "./ui/terminal.ts";
 
 /** Words for `--baseline` and `--tolerance` in helps. */
-export const BASELINE_HELP = "a gate: compare with these results and say better, worse, same or cannot tell";
+export const BASELINE_HELP =
+  "a gate: compare with these results and say better, worse, same or cannot tell; a file, or a baseline's name";
 export const TOLERANCE_HELP = "with --baseline: the smallest change that matters, in percent (default: 5)";
 
 /** A share from percent as they are written. @throws {UsageError} if it is none. */

@@ -8,6 +8,7 @@
 import { Command, CommanderError } from "commander";
 import {
   AnswerError,
+  BaselineError,
   CalibrationError,
   CalibrationInterrupted,
   MergeError,
@@ -25,6 +26,7 @@ import {
   VouchError,
 } from "../mod.ts";
 import { addAsk } from "./ask.ts";
+import { addBaselines } from "./baselines.ts";
 import { addCache } from "./cache.ts";
 import { addCalibrate } from "./calibrate.ts";
 import { addCheckpoint } from "./checkpoint.ts";
@@ -108,6 +110,7 @@ function program(context: Context): Command {
     addReanalyse,
     addRerun,
     addCompare,
+    addBaselines,
     addMerge,
     addPublish,
     addClaim,
@@ -142,6 +145,7 @@ const USAGE_ERRORS = [
   UsageError,
   UnresumableError,
   AnswerError,
+  BaselineError,
   CalibrationError,
   ProfileError,
   TraceError,

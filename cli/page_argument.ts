@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import {
+  findBaseline,
+  isBaselineName,
   isSimulationResult,
+  listBaselines,
   parseSimulationResult,
   type ReadPage,
   readPage,
@@ -13,6 +16,7 @@ import {
   type SimulationResult,
   type SummaryOptions,
 } from "../mod.ts";
+import { UsageError } from "./exit_codes.ts";
 
 /** Explains the argument in helps. */
 export const RESULTS_HELP = "a report's page, a result.jsonl, or the folder of one";
@@ -42,6 +46,25 @@ export async function resultsOf(word: string): Promise<FoundResults> {
   const { records, sums } = await readResultText(path);
   const note = sums ? {} : { note: `the lines of ${path} have no sums (an earlier version's): damage cannot be told` };
   return { path, result: resultOf(records), page: undefined, ...note };
+}
+
+/**
+ * The results that `--baseline` means: a file or folder that is there, or the name of a baseline of this scenario.
+ *
+ * @param scenario Tells the scenario's name, if it is asked for.
+ * @returns What {@linkcode resultsOf} takes.
+ * @throws {BaselineError} if a name is of none. @throws {UsageError} if a word is both.
+ */
+export async function baselineWord(word: string, scenario: () => Promise<string>): Promise<string> {
+  if (!isBaselineName(word)) return word;
+  const there = await Deno.lstat(word).then(() => true, () => false);
+  const of = await scenario();
+  if (there && !(await listBaselines()).some((one) => one.scenario === of && one.name === word)) return word;
+  const { file } = await findBaseline({ scenario: of, name: word });
+  if (!there) return file;
+  throw new UsageError(
+    `Cannot tell what "${word}" is: a baseline of ${of} and a file have this name; "./${word}" is the file`,
+  );
 }
 
 /** The simulation that a word means, and its file; undefined if it means something else, or nothing. */

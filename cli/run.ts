@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { dirname, join, relative } from "node:path";
 import {
+  checkBaselineName,
   CONTRIBUTE_FILE,
   isSimulation,
   parseShard,
@@ -13,6 +14,8 @@ import {
   runContribution,
   runScenario,
   type RunScenarioOptions,
+  saveBaseline,
+  scenarioFor,
   type Shard,
   summarise,
   writeReport,
@@ -21,7 +24,7 @@ import type { RunLine } from "./answers.ts";
 import { answersOf, shown, writeContribution } from "./contribute.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import { BASELINE_HELP, gate, tolerance as percent, TOLERANCE_HELP } from "./gate.ts";
-import { RESULTS_HELP, resultsOf } from "./page_argument.ts";
+import { baselineWord, RESULTS_HELP, resultsOf } from "./page_argument.ts";
 import { SET_HELP, setField } from "./set_option.ts";
 import type { Context } from "./main.ts";
 import { checkPrices, listed, priceOptions, withPriceOptions } from "./price_files.ts";
@@ -37,6 +40,7 @@ result.jsonl, from which all of them can be made again. An earlier result.jsonl 
 Examples:
   tierbench run
   tierbench run mine.jsonc --quick
+  tierbench run --save-baseline main    and later: tierbench run --baseline main
   tierbench run --data train.txt.gz --out results/mine
   tierbench run --resume                go on after Ctrl-C
   tierbench run --json | jq -c 'select(.type == "sample") | .record.id'      progress and results as JSON lines
@@ -76,6 +80,11 @@ function shard(text: string): Shard {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+function baselineName(text: string): string {
+  checkBaselineName(text);
+  return text;
 }
 
 function preset(text: string): "contribute" {
@@ -124,11 +133,12 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--no-install", "never install system packages (deno task does so when they are missing)")
     .option("--baseline <results>", `${BASELINE_HELP}; ${RESULTS_HELP}`)
     .option("--tolerance <percent>", TOLERANCE_HELP, percent)
+    .option("--save-baseline <name>", "keep the results under this name, for --baseline of later runs", baselineName)
     .option("--json", "for machines: every event, then the summary, a JSON line each")
     .addHelpText("after", HELP)
     .action(async (word, all) => {
       const { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...more } = all;
-      const { baseline, tolerance, ...given } = more;
+      const { baseline, tolerance, saveBaseline: keep, ...given } = more;
       const words = withLauncher(given);
       const priced = await priceOptions({ prices, asOf, boundary, currency });
       checkWords(word, {
@@ -140,19 +150,25 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       if (baseline === undefined && tolerance !== undefined) {
         throw new UsageError("Cannot use --tolerance: it belongs to --baseline");
       }
-      // What cannot be compared is said before minutes are spent.
-      const before = baseline === undefined ? undefined : (await resultsOf(baseline)).result;
       const said = await answersOf({ note, answers });
       const file = preset === undefined ? await scenarioFile(word ?? DEFAULT_SCENARIO) : CONTRIBUTE_FILE;
-      if (given.shard !== undefined && (before !== undefined || preset !== undefined || await isSimulation(file))) {
-        throw new UsageError("Cannot use --shard with --baseline, --preset or a simulation: merge the shards first");
-      }
-      if (await isSimulation(file) && before !== undefined) {
+      const virtual = await isSimulation(file);
+      const kept = baseline !== undefined ? "--baseline" : keep !== undefined ? "--save-baseline" : undefined;
+      if (given.shard !== undefined && (kept !== undefined || preset !== undefined || virtual)) {
         throw new UsageError(
-          `Cannot use --baseline with the simulation "${file}": it is deterministic; use "tierbench compare"`,
+          "Cannot use --shard with --baseline, --save-baseline, --preset or a simulation: merge the shards first",
         );
       }
-      if (await isSimulation(file)) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
+      if (virtual && kept !== undefined) {
+        throw new UsageError(
+          `Cannot use ${kept} with the simulation "${file}": it is deterministic; use "tierbench compare"`,
+        );
+      }
+      if (virtual) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
+      // What cannot be compared is said before minutes are spent.
+      const before = baseline === undefined
+        ? undefined
+        : (await resultsOf(await baselineWord(baseline, async () => (await scenarioFor(file, words)).name))).result;
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
       const line = (value: RunLine) => terminal.out(`${JSON.stringify(value)}\n`);
       const options = {
@@ -189,8 +205,15 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         if (json) line({ type: "comparison", comparison: judged.comparison });
         code = judged.code;
       }
+      if (keep !== undefined) view.line("kept", await keptAs(result, keep, join(folder, "result.jsonl")));
       exit(hasFailed(result) ? EXIT.failed : code);
     });
+}
+
+/** Keeps results as a baseline and says so; of a run with failed samples it says that it does not. */
+async function keptAs({ run: { scenario }, failed }: Result, name: string, results: string): Promise<string> {
+  if (failed.length > 0) return `no baseline "${name}": ${failed.length} samples failed`;
+  return `as the baseline "${name}": ${shown(await saveBaseline(results, { scenario: scenario.name, name }))}`;
 }
 
 function hasFailed({ failed }: Result): boolean {

@@ -26,6 +26,7 @@ Deno.test("tierbench without words, and with --help, explains itself, its verbs 
         "reanalyse",
         "rerun",
         "compare",
+        "baselines",
         "merge",
         "publish",
         "claim",

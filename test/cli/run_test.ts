@@ -102,7 +102,7 @@ Deno.test("tierbench run --json prints JSON lines alone: what happens, each samp
       const found = text(stdout).trimEnd().split("\n").map((line) => JSON.parse(line));
       return { code, found, types: found.map(({ type }) => type as string), stderr: text(stderr) };
     };
-    const { code, found, types, stderr } = await lines();
+    const { code, found, types, stderr } = await lines("--save-baseline", "first");
     assertEquals(code, 0, stderr);
     assertEquals(types.filter((type) => type === "sample").length, 15);
     for (const type of ["machine", "plan", "data", "sized", "progress", "quality"]) assert(types.includes(type), type);
@@ -111,7 +111,7 @@ Deno.test("tierbench run --json prints JSON lines alone: what happens, each samp
     const records = (await readResult(`${folder}/reports/out/tiny/result.jsonl`)).samples.map(({ id }) => id);
     const told = found.filter(({ type, record }) => type === "sample" && record.again === undefined);
     assertEquals(told.map(({ record }) => record.id).toSorted(), records.toSorted());
-    const gated = await lines("--out", "second", "--baseline", "reports/out/tiny");
+    const gated = await lines("--out", "second", "--baseline", "first");
     assertEquals(gated.types.slice(-2), ["summary", "comparison"]);
     const { verdict } = gated.found.at(-1).comparison.gate;
     const codes: Record<string, number> = { worse: 5, "cannot tell": 6, better: 0, same: 0 };
