@@ -1,10 +1,13 @@
 /**
- * The `tierbench` command.
+ * The `tierbench` command. Nothing is imported before it is known that Deno runs it: Node is told so in one line.
  *
  * @module
  */
 
-import { main } from "./cli/main.ts";
-import { processTerminal } from "./cli/ui/terminal.ts";
-
-if (import.meta.main) Deno.exit(await main(Deno.args, processTerminal()));
+if (!("Deno" in globalThis)) {
+  await import("./cli/node.mjs");
+} else if (import.meta.main) {
+  const { main } = await import("./cli/main.ts");
+  const { processTerminal } = await import("./cli/ui/terminal.ts");
+  Deno.exit(await main(Deno.args, processTerminal()));
+}
