@@ -73,6 +73,13 @@ export {
 } from "./ffi/curve.ts";
 export { type CacheSize, cacheSize, type CacheSizeOptions } from "./models/workloads/cache_size.ts";
 export {
+  type ConfiguredTable,
+  parseTableConfigs,
+  TableConfigError,
+  type TableConfigForm,
+  type TableConfigs,
+} from "./models/planning/table_configs.ts";
+export {
   torchRecModule,
   type TorchRecOptions,
   type TorchRecTable,

@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 /** A kind of file. */
 export type FileKind =
   | ("scenario" | "simulation" | "plan" | "answers" | "profile" | "prices")
-  | ("histogram" | "report" | "result" | "media" | "software");
+  | ("tables" | "histogram" | "report" | "result" | "media" | "software");
 
 /** What messages call a file, and how many bytes it may have. */
 const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: number }>> = {
@@ -23,6 +23,7 @@ const KINDS: Readonly<Record<FileKind, { readonly noun: string; readonly most: n
   answers: { noun: "the answers", most: 4 * MIB },
   profile: { noun: "the profile", most: 64 * MIB },
   prices: { noun: "the prices", most: 16 * MIB },
+  tables: { noun: "the table configs", most: 16 * MIB },
   histogram: { noun: "the histogram", most: 64 * MIB },
   report: { noun: "the report", most: 256 * MIB },
   result: { noun: "the results", most: 256 * MIB },

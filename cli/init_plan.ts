@@ -1,10 +1,30 @@
+import type { TableConfigs } from "../mod.ts";
+
+const TABLE = '"ids": { "rows": 1000000000, "dim": 64, "optimizer": "adagrad", "profile": "oe-retail", "lookups": 26 }';
+
+/** Lines of tables that another tool's JSON described. @param profile How often their rows are used. */
+export function tableLines({ tables }: TableConfigs, profile: string): string[] {
+  return tables.map(({ name, rows, dim, dtype, lookups }) => {
+    const fields = {
+      rows,
+      dim,
+      ...(dtype === "fp32" ? {} : { dtype }),
+      profile,
+      ...(lookups === undefined ? {} : { lookups }),
+    };
+    const words = Object.entries(fields).map(([field, value]) => `${JSON.stringify(field)}: ${JSON.stringify(value)}`);
+    return `${JSON.stringify(name)}: { ${words.join(", ")} }`;
+  });
+}
+
 /**
  * The plan that `tierbench init --kind plan` writes: a small one that has an answer, and what its fields mean.
  *
  * @param name Name of the plan.
  * @param schema Path of the schema from the file's folder.
+ * @param tables Lines of its tables; without, one of a kind that is common.
  */
-export function planTemplate(name: string, schema: string): string {
+export function planTemplate(name: string, schema: string, tables: readonly string[] = [TABLE]): string {
   return `// A plan: the tables of a model, how fast it must train, and the machines that may hold it; "tierbench plan" answers
 // with the cheapest. All fields: docs/planner.md.
 {
@@ -15,7 +35,7 @@ export function planTemplate(name: string, schema: string): string {
 
   "tables": {
     // "profile": one that ships ("tierbench list"), the path of yours, or { "s": 1.05, "q": 10 } for (rank + q)^-s.
-    "ids": { "rows": 1000000000, "dim": 64, "optimizer": "adagrad", "profile": "oe-retail", "lookups": 26 }
+${tables.map((line) => `    ${line}`).join(",\n")}
   },
   "batch": 4096, // samples of one worker's step
   "workers": 8,

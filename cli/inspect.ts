@@ -1,6 +1,6 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { inspectTrace, type TraceFacts } from "../mod.ts";
+import { inspectTrace, parseTableConfigs, readUserText, type TableConfigs, type TraceFacts } from "../mod.ts";
 import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
 import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
@@ -19,10 +19,42 @@ const FORMATS: Readonly<Record<TraceFacts["format"], string>> = {
 /** Tables that are printed. */
 const SHOWN = 60;
 
+/** Tables that a file describes, if it is JSON that does. */
+async function describedTables(path: string): Promise<TableConfigs | undefined> {
+  const head = new Uint8Array(64);
+  try {
+    using file = await Deno.open(path);
+    await file.read(head);
+  } catch {
+    return undefined; // whoever reads it as a trace says why
+  }
+  if (!/^\ufeff?\s*[[{]/.test(new TextDecoder("utf-8", { ignoreBOM: true }).decode(head))) return undefined;
+  return parseTableConfigs(await readUserText(path, "tables"), path);
+}
+
+function describedText(path: string, { form, tables, notes }: TableConfigs): string {
+  const count = (x: number) => x.toLocaleString("en-US");
+  const rows = tables.slice(0, SHOWN).map(({ name, rows, dim, dtype, lookups }) => [
+    name,
+    count(rows),
+    count(dim),
+    dtype,
+    lookups === undefined ? "" : count(lookups),
+  ]);
+  return `form     tables in the words of ${form}\n\n` +
+    tableText([["table", "rows", "dim", "type", "lookups a sample"], ...rows]) +
+    (tables.length > SHOWN ? `and ${tables.length - SHOWN} more tables\n` : "") +
+    notes.map((note) => `\n${note}\n`).join("") +
+    `\ntierbench init --kind plan --tables ${path} --profile torchrec-zipf-1.1 plan.jsonc   a plan to begin with, for tierbench size, ` +
+    "plan and export; the profile says how often rows are used\n";
+}
+
 /** `tierbench inspect`: what a file is. */
 export function addInspect(program: Command, { terminal }: Context): void {
   program.command("inspect")
-    .description("tell what a file of keys is: its form, tables, lookups, keys, and what can be done with it")
+    .description(
+      "tell what a file of keys or of table configs is: its form, tables, lookups, keys, and what can be done with it",
+    )
     .argument(
       "<file>",
       "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys, plain or packed with gzip or zstd",
@@ -36,6 +68,12 @@ export function addInspect(program: Command, { terminal }: Context): void {
       "\nExamples:\n  tierbench inspect trace.csv\n  tierbench inspect ratings.csv --columns key=userId,key=movieId",
     )
     .action(async (file, options) => {
+      const described = options.format === undefined ? await describedTables(file) : undefined;
+      if (described !== undefined) {
+        return terminal.out(
+          options.json === true ? `${JSON.stringify(described, undefined, 2)}\n` : describedText(file, described),
+        );
+      }
       const facts = await inspectTrace(file, traceOptions(options));
       if (options.json === true) return terminal.out(answerText("inspect", facts));
       const { format, packing, bytes, columns, tables } = facts, count = (x: number) => x.toLocaleString("en-US");

@@ -51,3 +51,27 @@ Deno.test("what init begins has an answer, and --set gives another", async () =>
     assertStringIncludes(out, "No machine meets the target");
   });
 });
+
+Deno.test("init begins a plan with the tables of TorchRec's JSON, which inspect tells", async () => {
+  await inFolder(async (folder) => {
+    const tables = `${folder}/tables.json`, plan = `${folder}/plan.jsonc`;
+    await Deno.writeTextFile(tables, '{"user":{"num_embeddings":1000,"embedding_dim":64,"pooling_factor":3}}');
+    const told = await runCommand(["inspect", tables], 200);
+    assertStringIncludes(told.out, "tables in the words of TorchRec");
+    const words = ["init", "--kind", "plan", "--tables", tables];
+    const silent = await runCommand([...words, plan], 200);
+    assertEquals(silent.code, 2);
+    assertStringIncludes(silent.err, "they do not say how often which row is used; add --profile");
+    const begun = await runCommand([...words, "--profile", "uniform", plan], 200);
+    assertEquals(begun.code, 0, begun.err);
+    assertStringIncludes(begun.out, "1 of TorchRec");
+    const size = await runCommand(["size", plan, "--json"], 200);
+    assertEquals(size.code, 0, size.err);
+    assertStringIncludes(size.out, '"name": "user"');
+    await Deno.writeTextFile(tables, "[1, 2]");
+    const other = await runCommand([...words, "--profile", "uniform", `${folder}/other.jsonc`], 200);
+    assertEquals(other.code, 2);
+    assertStringIncludes(other.err, "no JSON of TorchRec (num_embeddings, embedding_dim)");
+    assertStringIncludes((await runCommand(["inspect", tables], 200)).err, "it looks like JSON");
+  });
+});

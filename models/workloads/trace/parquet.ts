@@ -109,7 +109,15 @@ function rolesOf({ root, refuse }: OpenParquet, columns: TraceColumns | undefine
   if (new Set(names).size < names.length) refuse("two of its columns have one name");
   if (columns !== undefined) return chosenLayout(columns, names, names.length, refuse);
   if (names.length === 1) return { keys: [{ index: 0, table: ONLY_TABLE }] };
-  return namedLayout(names, [names], refuse);
+  const { table, keys, sample, time } = namedLayout(names, [names], refuse);
+  // Names alone make no role of a column with others inside it: times of a history stand beside its keys.
+  const plain = (index: number | undefined) => index !== undefined && root.children[index]?.children.length === 0;
+  return {
+    keys,
+    ...(plain(table) ? { table: table as number } : {}),
+    ...(plain(sample) ? { sample: sample as number } : {}),
+    ...(plain(time) ? { time: time as number } : {}),
+  };
 }
 
 /** Names of the columns, and which are what. @throws {TraceError} If several readings are possible. */
