@@ -23,7 +23,7 @@ const USAGE = `Usage: deno task bench:harness [options]
   --trials=<n>  simulated runs of each kind of noise, with and without an effect (default: 1000)
   --kills=<n>   runs and workers that are killed at random moments, and resumed (default: 50)
   --real=<n>    real runs beside a neighbour, half of them in turns (default: 0; nightly: 400)
-  --seconds=<s> seconds of each (default: 10)
+  --seconds=<s> seconds of each (default: 24)
   --rounds=<n>  samples of each of its cases (default: 4)
   --out=<path>  file to write (default: reports/out/bench-harness.json)`;
 
@@ -39,7 +39,7 @@ if (import.meta.main) {
     return {
       trials: number("trials", 1000, 0),
       kills: number("kills", 50, 0),
-      real: { runs: number("real", 0, 0), seconds: number("seconds", 10, 5), repetitions: number("rounds", 4, 3) },
+      real: { runs: number("real", 0, 0), seconds: number("seconds", 24, 5), repetitions: number("rounds", 4, 3) },
       out: text("out") ?? out,
     };
   });

@@ -13,10 +13,10 @@ import { tiersOf } from "../../ffi/storage.ts";
 /** Share of the memory that is available which samples may take together. */
 const USABLE = 0.7;
 /**
- * Seconds of a turn: a neighbour that comes and goes changes less often, and what the CPU's caches lose between two turns (some
- * ten MB, read again in a millisecond or two) is below a hundredth of it.
+ * Seconds of a turn. Short, since a neighbour comes and goes; not shorter, since the first step of a turn finds the caches
+ * of the processor with what others left there: some half a millisecond, up to one, so a hundredth of a turn.
  */
-const TURN_SECONDS = 0.25;
+const TURN_SECONDS = 0.1;
 /** Turns of a sample, at least, and where nothing tells how long a step takes. */
 const LEAST_TURNS = 8;
 const USUAL_TURNS = 24;
