@@ -240,6 +240,8 @@ export {
   scenarioFor,
   UnresumableError,
 } from "./scenarios/run/run.ts";
+export type { Enough, Until } from "./scenarios/run/until.ts";
+export { preciseTo } from "./reports/summary/precision.ts";
 export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
 export type {
   RankCluster,
@@ -277,6 +279,7 @@ export {
   type ConditionsRecord,
   type CurveRecord,
   type DataRecord,
+  type EndRecord,
   type Evidence,
   type FailedRecord,
   type FilterRecord,

@@ -6,6 +6,7 @@ import {
   CONTRIBUTE_FILE,
   isSimulation,
   parseShard,
+  preciseTo,
   type RankLauncher,
   renderTerminal,
   requireLike,
@@ -33,6 +34,15 @@ import { runVirtual } from "./run_virtual.ts";
 import { VOUCH_HELP, vouched } from "./vouch.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
 
+const WIDTH_HELP = "take rounds until every comparison is known to ± so many percent, or the scenario's budget is used";
+
+/** A share from percent as they are written. */
+function width(text: string): number {
+  const percent = Number(text.replace(/%$/, ""));
+  if (text.trim() !== "" && percent > 0 && percent < 100) return percent / 100;
+  throw new UsageError(`Cannot use the width "${text}": expected percent above 0 and below 100, such as 3`);
+}
+
 const HELP = `
 The results are in reports/out/<name>: index.html (open it in a browser), summary.md, summary.csv, summary.json and
 result.jsonl, from which all of them can be made again. An earlier result.jsonl is kept under another name.
@@ -44,6 +54,7 @@ Examples:
   tierbench run --data train.txt.gz --out results/mine
   tierbench run --resume                go on after Ctrl-C
   tierbench run --json | jq -c 'select(.type == "sample") | .record.id'      progress and results as JSON lines
+  tierbench run --width 3 --set 'budget="10 min"'    rounds until ratios are known to ±3 %, for ten minutes at most
   tierbench run scale-out               1, 2 and 4 processes train one model over an MPI
   tierbench run --preset contribute     measure PMEM or CXL memory that is here and make one file to send
   tierbench run --vouch optane-200      in a cloud VM: the PMEM that it shows as plain memory is real, says its owner
@@ -134,11 +145,12 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--baseline <results>", `${BASELINE_HELP}; ${RESULTS_HELP}`)
     .option("--tolerance <percent>", TOLERANCE_HELP, percent)
     .option("--save-baseline <name>", "keep the results under this name, for --baseline of later runs", baselineName)
+    .option("--width <percent>", WIDTH_HELP, width)
     .option("--json", "for machines: every event, then the summary, a JSON line each")
     .addHelpText("after", HELP)
     .action(async (word, all) => {
       const { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...more } = all;
-      const { baseline, tolerance, saveBaseline: keep, ...given } = more;
+      const { baseline, tolerance, width, saveBaseline: keep, ...given } = more;
       const words = withLauncher(given);
       const priced = await priceOptions({ prices, asOf, boundary, currency });
       checkWords(word, {
@@ -159,6 +171,9 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
           "Cannot use --shard with --baseline, --save-baseline, --preset or a simulation: merge the shards first",
         );
       }
+      if (width !== undefined && (given.shard !== undefined || preset !== undefined || virtual)) {
+        throw new UsageError("Cannot use --width with --shard, --preset or a simulation: their rounds are fixed");
+      }
       if (virtual && kept !== undefined) {
         throw new UsageError(
           `Cannot use ${kept} with the simulation "${file}": it is deterministic; use "tierbench compare"`,
@@ -173,6 +188,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
       const line = (value: RunLine) => terminal.out(`${JSON.stringify(value)}\n`);
       const options = {
         ...words,
+        ...(width === undefined ? {} : { until: preciseTo(width) }),
         onProgress: (event) => json ? line(event) : view.show(event),
         onResolved: (scenario, files) => {
           checkPrices(files); // a broken file is said now, not after the run

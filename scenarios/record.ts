@@ -507,8 +507,20 @@ export interface CurveRecord {
   readonly bounds: readonly number[];
 }
 
+/** Why a run that goes on until its figures are precise enough took no further round. */
+export interface EndRecord {
+  /** What kind of line this is. */
+  readonly type: "end";
+  /** Rounds that were taken. */
+  readonly rounds: number;
+  /** `enough`: they are precise enough. `budget`: there was no time for another round. `most`: there are as many as a run takes. */
+  readonly why: "enough" | "budget" | "most";
+  /** How precise they are and what was asked for. */
+  readonly words: string;
+}
+
 /** Any line of a result file. */
-export type ResultRecord = RunRecord | SampleRecord | FailedRecord | QualityRecord | CurveRecord;
+export type ResultRecord = RunRecord | SampleRecord | FailedRecord | QualityRecord | CurveRecord | EndRecord;
 
 /** A parsed result file. */
 export interface Result {
@@ -526,4 +538,6 @@ export interface Result {
   readonly qualities: readonly QualityRecord[];
   /** Miss-ratio curves; absent in results of earlier versions, and where there are none. */
   readonly curves?: readonly CurveRecord[];
+  /** Why it took no further round; absent of a run of as many as its scenario says. */
+  readonly end?: EndRecord;
 }

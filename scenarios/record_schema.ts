@@ -261,12 +261,15 @@ const curve = v.pipe(
   ),
 );
 
+const end = object({ rounds: positive, why: word("enough", "budget", "most"), words: text });
+
 const SCHEMAS = new Map<unknown, v.GenericSchema>([
   ["run", run],
   ["completed", completed],
   ["failed", failed],
   ["quality", quality],
   ["curve", curve],
+  ["end", end],
 ]);
 
 function show(value: unknown): string {
@@ -282,7 +285,7 @@ export function checkRecord(value: unknown): ResultRecord {
   const record = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
   const schema = SCHEMAS.get(record["type"] === "sample" ? record["status"] : record["type"]);
   if (schema === undefined) {
-    throw new TypeError(`expected a run, sample, quality or curve record, found ${show(value)}`);
+    throw new TypeError(`expected a run, sample, quality, curve or end record, found ${show(value)}`);
   }
   if (record["type"] === "run" && record["format"] !== 1) {
     throw new TypeError(`expected format 1, found ${show(record["format"])}: it was written by another version`);

@@ -13,6 +13,7 @@ import { writing } from "../base/writing.ts";
 import { checkRecord } from "./record_schema.ts";
 import type {
   CurveRecord,
+  EndRecord,
   FailedRecord,
   QualityRecord,
   Result,
@@ -71,6 +72,7 @@ export function resultOf(records: readonly ResultRecord[]): Result {
   const quality = qualities.get(QUALITY_ID);
   const curves = new Map<string, CurveRecord>();
   for (const record of records) if (record.type === "curve") curves.set(JSON.stringify(record.point), record);
+  const end = records.findLast((record): record is EndRecord => record.type === "end");
   return {
     run,
     samples,
@@ -79,6 +81,7 @@ export function resultOf(records: readonly ResultRecord[]): Result {
     quality,
     qualities: [...qualities.values()],
     ...(curves.size === 0 ? {} : { curves: [...curves.values()] }),
+    ...(end === undefined ? {} : { end }),
   };
 }
 

@@ -72,6 +72,7 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     quality: qualityOf(result, scenario.targetAuc, cases),
     ablation: worth,
     identical: identicalRows(result),
+    ...(result.end === undefined ? {} : { end: result.end }),
     pricing,
     claims: claimsOf(cases, pricing),
     floors,

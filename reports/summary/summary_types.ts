@@ -8,6 +8,7 @@
 import type {
   Auc,
   DataRecord,
+  EndRecord,
   Evidence,
   FailedRecord,
   FilterRecord,
@@ -638,6 +639,8 @@ export interface Summary {
   readonly ablation: AblationSummary | undefined;
   /** Whether comparable samples ended with the same digest, and their configurations; undefined if none compare. */
   readonly identical: { readonly same: boolean; readonly configurations: readonly string[] } | undefined;
+  /** Why the run took no further round; absent of a run of as many as its scenario says. */
+  readonly end?: EndRecord;
   /** How cases were priced; undefined if none could be. */
   readonly pricing: Pricing | undefined;
   /** Savings taken apart, one a priced case that is compared. */

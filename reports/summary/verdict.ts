@@ -18,7 +18,7 @@ import { mapEstimate } from "../statistics/bootstrap.ts";
 import { difference, noiseStatement } from "../statistics/noise.ts";
 import { runTargetSentence } from "./run_target.ts";
 import { tiedInCost } from "./ties.ts";
-import { aucText } from "../../scenarios/record.ts";
+import { aucText, type EndRecord } from "../../scenarios/record.ts";
 import { billWords, type Boundary, WHOLE_BILL } from "../../models/costs/bill.ts";
 
 /** What the verdict is made from: everything but itself. */
@@ -331,6 +331,16 @@ function qualitySentences(facts: Facts): string[] {
   return sentences;
 }
 
+/** `5 rounds were precise enough: …`. */
+function endText({ rounds, why, words }: EndRecord): string {
+  const ended = why === "enough"
+    ? "were precise enough"
+    : why === "budget"
+    ? "used the budget"
+    : "are as many as a run takes";
+  return `${countText(rounds, "round")} ${ended}: ${words}`;
+}
+
 function cautions(facts: Facts): string[] {
   const said: string[] = [];
   const named = (kind: CaseSummary["evidence"]): string[] =>
@@ -389,6 +399,7 @@ function cautions(facts: Facts): string[] {
     );
   }
   if (facts.ablation !== undefined) said.push(...ablationCautions(facts.ablation));
+  if (facts.end !== undefined) said.push(endText(facts.end));
   const noise = noiseStatement(facts.cases.map((one) => one.samples));
   if (noise !== undefined) said.push(noise.replace(/\.$/, ""));
   if (facts.pricing?.stale === true) {

@@ -38,8 +38,10 @@ export function scriptJson(value: unknown): Markup {
 }
 
 /** The records of a result as a page carries them: the lines of its `result.jsonl`, none of which can end a script. */
-export function recordLines({ run, samples, again = [], failed, qualities, curves = [] }: Result): readonly string[] {
-  const records = [run, ...samples, ...again, ...failed, ...qualities, ...curves];
+export function recordLines(
+  { run, samples, again = [], failed, qualities, curves = [], end }: Result,
+): readonly string[] {
+  const records = [run, ...samples, ...again, ...failed, ...qualities, ...curves, ...(end === undefined ? [] : [end])];
   return records.map((record) => scriptJson(record).text);
 }
 

@@ -96,6 +96,7 @@ export class Pace {
     const { scenario, cases, sizing, elapsed, emit } = this.#input;
     const kept = (sizing.qualitySeconds ?? 0) * (scenario.quality.samples === "auto" ? QUALITY_KEPT : 1);
     const rounds = scenario.repetitions - this.#round + 1;
+    if (rounds < 1) return; // a further round, which begins only where it fits
     const seconds = (scenario.budget * (1 - RESERVE) - elapsed() - kept) / this.#steps.size;
     for (const [point, planned] of this.#steps) {
       const own = cases.filter((one) => pointText(one.point) === point);

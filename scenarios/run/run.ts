@@ -29,11 +29,12 @@ import { checkpointTask, qualityRecord, sampleRecord, takeSample } from "./sampl
 import { curveRecord } from "./miss_curve.ts";
 import { type QualityRun, qualityRuns } from "./quality_runs.ts";
 import type { ResolvedScenario, Scenario } from "../scenario.ts";
-import { scoredRows, sizeRun, wantedSteps } from "./steps.ts";
+import { RESERVE, scoredRows, sizeRun, wantedSteps } from "./steps.ts";
 import { conditionsBetween, counters } from "./conditions.ts";
 import { Sharing } from "./sharing.ts";
 import { Timeline } from "./timeline.ts";
 import { type Turn, Turns } from "./turns.ts";
+import { MOST_ROUNDS, type Until } from "./until.ts";
 import { quickScenario, withData, withFields } from "../variations.ts";
 import { type Vouch, vouchedConfigurations } from "./vouch.ts";
 import type { QualityOutcome, SpeedOutcome } from "./worker_protocol.ts";
@@ -59,6 +60,11 @@ export interface RunScenarioOptions {
   readonly shard?: Shard;
   /** Goes on with an interrupted run in the same folder. */
   readonly resume?: boolean;
+  /**
+   * Takes rounds until this says that they are enough, or the budget has no room for another, {@linkcode Result.end} says
+   * which; asked after each round from the scenario's `repetitions` on. {@linkcode preciseTo} makes one. Not with `shard`.
+   */
+  readonly until?: Until;
   /** Rows in Criteo's format to train on instead of the scenario's data. */
   readonly data?: string;
   /** Another seed than the scenario's. */
@@ -165,7 +171,7 @@ export async function runWith(
       signal: options.signal,
       emit,
     });
-    const planned = plannedOf(prepared, resolved, options.shard);
+    const planned = plannedOf(prepared, resolved, options);
     checkSameShard(earlier?.records, options.shard, path);
     checkSameData(earlier?.records, prepared, path);
     checkSameWord(earlier?.records, prepared, path);
@@ -186,6 +192,7 @@ export async function runWith(
       prepared,
       planned,
       shard: options.shard,
+      until: options.until,
       dependencies,
       writer,
       signal,
@@ -199,7 +206,7 @@ export async function runWith(
       if (options.signal?.aborted !== true && !(error instanceof AncestorGone)) throw error;
       if (error instanceof AncestorGone) emit({ type: "notice", message: error.message });
       const { samples, again = [] } = resultOf(writer.records);
-      throw interrupted(samples.length + again.length, run.planned.length);
+      throw interrupted(samples.length + again.length, run.expected());
     }
     return resultOf(writer.records);
   } catch (error) {
@@ -235,9 +242,12 @@ export function resultPath(scenario: Pick<ResolvedScenario, "name">, out?: strin
 function plannedOf(
   { cases, again }: Preparation,
   { repetitions, seed }: ResolvedScenario,
-  shard: Shard | undefined,
+  { shard, until }: Pick<RunScenarioOptions, "shard" | "until">,
 ): PlannedSample<PreparedCase>[] {
-  const planned = planSamples([...cases, ...again], repetitions, seed);
+  if (shard !== undefined && until !== undefined) {
+    throw new RangeError("Cannot take a share of a run whose rounds are not known before: leave out shard or until");
+  }
+  const planned = planSamples([...cases, ...again], until === undefined ? repetitions : MOST_ROUNDS, seed);
   return shard === undefined ? planned : shardOf(planned, shard);
 }
 
@@ -351,6 +361,7 @@ interface RunContext {
   readonly dependencies: RunDependencies;
   readonly writer: ResultWriter;
   readonly shard: Shard | undefined;
+  readonly until: Until | undefined;
   readonly signal: AbortSignal | undefined;
   readonly emit: (event: RunEvent) => void;
   /** Seconds since the run began. */
@@ -379,39 +390,53 @@ class Run {
   constructor(context: RunContext) {
     this.#context = context;
     this.planned = context.planned;
-    this.#timeline = new Timeline(context.emit, this.planned.length);
+    this.#timeline = new Timeline(context.emit, (planned) => this.#samplesAt(planned));
   }
 
   async all(): Promise<void> {
-    const { samples: own, again = [], quality, qualities } = resultOf(this.#context.writer.records);
+    const { samples: own, again = [], quality, qualities, end } = resultOf(this.#context.writer.records);
     const samples = [...own, ...again];
     for (const record of samples.filter(isDeterministic)) {
       const key = stepsKey(record);
       if (!this.#digests.has(key)) this.#digests.set(key, record);
     }
     const done = new Set(samples.map(({ id }) => id));
-    const left = this.planned.filter(({ id }) => !done.has(id));
+    const { until, scenario: { repetitions } } = this.#context;
+    const left = end === undefined ? this.planned.filter(({ id }) => !done.has(id)) : [];
+    // Of rounds that may not come nothing is expected.
+    const expected = left.filter(({ sample }) => sample <= repetitions);
     const sizing = await sizeRun(
       {
         ...this.#context,
         samples,
-        left,
+        left: expected,
+        manyRounds: until !== undefined,
         qualityDone: (this.#context.shard?.index ?? 1) > 1 ||
           (quality !== undefined && qualities.length >= this.#qualities()),
       },
       this.#context.dependencies,
       this.#context,
     );
-    this.#timeline.expect(left.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
+    this.#timeline.expect(expected.map((planned) => ({ ...planned, steps: sizing.steps(planned.case) })), sizing);
     const { prepared: { cases, again: repeated } } = this.#context;
     const pace = new Pace({ ...this.#context, cases: [...cases, ...repeated], sizing, samples });
     const sharing = new Sharing(this.#context);
+    let ended = left.length === 0;
+    let round = { number: 0, since: this.#context.elapsed(), seconds: 0 };
     for (const group of sharing.groups(left)) {
       this.#checkAncestors();
+      const [{ sample = 1 } = {}] = group;
+      if (sample !== round.number) {
+        const now = this.#context.elapsed();
+        round = { number: sample, since: now, seconds: round.number === 0 ? 0 : now - round.since };
+        ended = sample > repetitions && await this.#isEnough(sample - 1, round.seconds, sizing.qualitySeconds ?? 0);
+        if (ended) break;
+      }
       const every = sharing.turnSteps(group, pace);
       if (every === undefined) await this.#whole(group, pace);
       else sharing.learn(group, await this.#inTurns(group, pace, every));
     }
+    if (!ended) await this.#isEnough(MOST_ROUNDS, 0, 0);
     // One share gives the AUC.
     if (this.#context.scenario.quality.samples === 0 || (this.#context.shard?.index ?? 1) > 1) return;
     if (quality === undefined && sizing.qualitySteps === 0) return;
@@ -422,6 +447,23 @@ class Run {
       this.#checkAncestors();
       await this.#quality(run, pace);
     }
+  }
+
+  /**
+   * Whether a run whose rounds are open ends here, which it writes down.
+   *
+   * @param rounds Rounds so far.
+   * @param seconds What the last one took.
+   * @param quality Seconds of the quality run that comes after them.
+   */
+  async #isEnough(rounds: number, seconds: number, quality: number): Promise<boolean> {
+    const { until, writer, scenario: { budget }, elapsed } = this.#context;
+    if (until === undefined) return false;
+    const { enough, words } = until(resultOf(writer.records));
+    const isLate = elapsed() + seconds + quality > budget * (1 - RESERVE);
+    if (!enough && !isLate && rounds < MOST_ROUNDS) return false;
+    await writer.append({ type: "end", rounds, why: enough ? "enough" : isLate ? "budget" : "most", words });
+    return true;
   }
 
   /** Stops between two samples if whoever started this process is gone. */
@@ -516,8 +558,22 @@ class Run {
     await this.#context.writer.append(record);
     const seconds = record.status === "completed" ? record.turns?.seconds ?? record.processSeconds : undefined;
     this.#timeline.end(planned, seconds);
-    if (record.status === "completed") this.#context.emit({ type: "sample", record, samples: this.planned.length });
-    else this.#context.emit({ type: "failed", record });
+    if (record.status === "completed") {
+      this.#context.emit({ type: "sample", record, samples: this.#samplesAt(planned) });
+    } else this.#context.emit({ type: "failed", record });
+  }
+
+  /** Samples of the run, as far as is known now. */
+  expected(): number {
+    const { samples } = resultOf(this.#context.writer.records);
+    return this.#samplesAt({ sample: Math.max(0, ...samples.map(({ sample }) => sample)) });
+  }
+
+  /** Samples of the run; where its rounds are open, those of the rounds until this sample's. */
+  #samplesAt({ sample }: Pick<PlannedSample, "sample">): number {
+    const { until, scenario: { repetitions } } = this.#context;
+    if (until === undefined) return this.planned.length;
+    return this.planned.length / MOST_ROUNDS * Math.max(repetitions, sample);
   }
 
   /** Rows must be equal to the bit on every configuration after equal steps. */
@@ -547,7 +603,7 @@ class Run {
       testRows: scoredRows(this.#context.scenario, one),
       ...(seconds === undefined ? {} : { seconds }),
     } as const;
-    const run = { id, case: one, sample: 0, position: this.planned.length };
+    const run = { id, case: one, sample: 0, position: this.expected() };
     const progress = this.#timeline.begin(run, one.scenario.workload.batch);
     let record: ResultRecord;
     try {

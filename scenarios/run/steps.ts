@@ -13,6 +13,7 @@ import { type Preparation, type PreparedCase, qualityCase, type RunDependencies 
 import type { SampleRecord } from "../record.ts";
 import { takeSample, type WorkerControl } from "./sample.ts";
 import type { ResolvedScenario } from "../scenario.ts";
+import { stepsOfManyRounds } from "./until.ts";
 import type { SpeedOutcome } from "./worker_protocol.ts";
 
 /** Share of the budget that an "auto" quality run may take. */
@@ -41,6 +42,8 @@ interface SizingInput {
   /** Samples to take. */
   readonly left: readonly PlannedSample<PreparedCase>[];
   readonly qualityDone: boolean;
+  /** Whether there may be more rounds than the scenario says, until they are enough. */
+  readonly manyRounds: boolean;
   /** Seconds of the budget that have gone. */
   readonly elapsed: () => number;
 }
@@ -155,7 +158,7 @@ export function scoredRows({ quality: { testRows } }: ResolvedScenario, { data: 
 
 /** Steps of every point: what is left of the budget, in equal shares, for those that are not known. */
 function shareBudget(
-  { scenario, prepared, left, elapsed }: SizingInput,
+  { scenario, prepared, left, manyRounds, elapsed }: SizingInput,
   known: ReadonlyMap<string, number>,
   pilots: ReadonlyMap<string, Pilot>,
   quality: number,
@@ -167,7 +170,8 @@ function shareBudget(
     const cases = [...prepared.cases, ...prepared.again].filter((one) => pointText(one.point) === point);
     const found = cases.flatMap(({ name }) => pilots.get(name) ?? []);
     const warmup = cases[0]?.scenario.workload.warmup ?? 0;
-    steps.set(point, found.length === 0 ? LEAST_STEPS : stepsFor(found, scenario.repetitions, warmup, share));
+    const most = found.length === 0 ? LEAST_STEPS : stepsFor(found, scenario.repetitions, warmup, share);
+    steps.set(point, manyRounds && found.length > 0 ? stepsOfManyRounds(found, most) : most);
   }
   return steps;
 }

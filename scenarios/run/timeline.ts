@@ -17,7 +17,7 @@ const BEFORE_TRAINING = 0.3;
 /** Follows a run and tells how it goes. */
 export class Timeline {
   readonly #emit: (event: RunEvent) => void;
-  readonly #samples: number;
+  readonly #samplesAt: (sample: PlannedSample<PreparedCase>) => number;
   /** Expected seconds of what is not done, by id. */
   readonly #left = new Map<string, number | undefined>();
   /** Seconds of complete samples by case. */
@@ -26,11 +26,11 @@ export class Timeline {
 
   /**
    * @param emit Told about progress.
-   * @param samples Samples of the run.
+   * @param samplesAt Samples of the run, as far as is known when one of them begins.
    */
-  constructor(emit: (event: RunEvent) => void, samples: number) {
+  constructor(emit: (event: RunEvent) => void, samplesAt: (sample: PlannedSample<PreparedCase>) => number) {
     this.#emit = emit;
-    this.#samples = samples;
+    this.#samplesAt = samplesAt;
   }
 
   /** Notes what is to come. */
@@ -46,9 +46,11 @@ export class Timeline {
 
   /** A sample begins; the returned function takes the progress of its worker. */
   begin(
-    { id, position }: PlannedSample<PreparedCase>,
+    planned: PlannedSample<PreparedCase>,
     batch: number,
   ): (phase: WorkerPhase, done: number, total: number) => void {
+    const { id, position } = planned;
+    const samples = this.#samplesAt(planned);
     let current: WorkerPhase | undefined;
     let since = 0;
     let before = 0;
@@ -64,7 +66,7 @@ export class Timeline {
         type: "progress",
         id,
         position,
-        samples: this.#samples,
+        samples,
         phase,
         done,
         total,
