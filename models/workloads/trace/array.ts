@@ -7,7 +7,7 @@
 import { Batches, ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
 import { chosenLayout, type Layout, type TraceColumns } from "./columns.ts";
-import { numberAt, type NumberForm } from "./numbers.ts";
+import { numberAt, type NumberForm, numbersOf } from "./numbers.ts";
 
 /** An array of whole numbers in a file. */
 export interface ArrayHead extends NumberForm {
@@ -56,6 +56,8 @@ export async function* readArray(
   const { table, keys, sample, time } = arrayLayout(bytes.path, head, options.columns);
   bytes.skip(head.start);
   const line = head.width * head.columns, batches = new Batches(options.inOrder === true);
+  // Keys alone, one after the other.
+  const plain = head.columns === 1 && keys.length === 1 && (table ?? sample ?? time) === undefined;
   let row = 0, before: bigint | undefined;
   for (;;) {
     const block = await bytes.take(line), n = Math.floor(block.length / line);
@@ -67,6 +69,12 @@ export async function* readArray(
     if (row + n > head.rows) {
       row = head.rows;
       refuse(`bytes are left over behind the ${head.rows} lines that its shape says`);
+    }
+    if (plain) {
+      row += n;
+      if (block.length > n * line) refuse(`it ends within a line of ${line} bytes`);
+      yield { table: keys[0]?.table ?? ONLY_TABLE, keys: numbersOf(block, head) };
+      continue;
     }
     const view = new DataView(block.buffer);
     for (let i = 0; i < n; i++, row++) {

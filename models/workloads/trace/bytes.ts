@@ -231,14 +231,16 @@ export class TraceBytes implements Disposable {
   async take(unit: number = 1): Promise<Uint8Array<ArrayBuffer>> {
     while (this.#held.length < unit && await this.#more());
     const whole = this.#held.length < unit ? this.#held.length : this.#held.length - this.#held.length % unit;
-    const out = this.#held.slice(0, whole);
-    this.#held = this.#held.slice(whole);
+    const held = this.#held;
+    // All of it, in memory of its own, is given away as it is.
+    const out = whole === held.length && held.buffer.byteLength === whole ? held : held.slice(0, whole);
+    this.#held = held.subarray(whole);
     return out;
   }
 
   /** Goes over the next bytes, which were peeked at. */
   skip(count: number): void {
-    this.#held = this.#held.slice(count);
+    this.#held = this.#held.subarray(count);
   }
 
   /** A range of a plain file, wherever it has been read to; nothing else may be read behind this. */
@@ -259,7 +261,7 @@ export class TraceBytes implements Disposable {
     let left = count;
     for (;;) {
       const step = Math.min(left, this.#held.length);
-      this.#held = this.#held.slice(step);
+      this.#held = this.#held.subarray(step);
       left -= step;
       if (left === 0) return;
       if (!await this.#more()) throw new TraceError(`Cannot read the trace "${this.path}": it ends too early`);

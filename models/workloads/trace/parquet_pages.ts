@@ -7,6 +7,7 @@
 
 import { brotliDecompressSync, crc32, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { type ColumnMetaData, parquetHeader, snappyUncompress } from "../../../base/hyparquet.ts";
+import { unpackLz4 } from "./lz4_block.ts";
 
 type Header = ReturnType<typeof parquetHeader>;
 type Refuse = (what: string) => never;
@@ -23,6 +24,8 @@ export interface Levels {
 export const MOST_VALUES: number = 1 << 26;
 /** Bytes of an unpacked page at most. */
 const LARGEST_PAGE = 1 << 28;
+/** Values that fill the last packed run: 7 in most files, up to 255 in DuckDB's. */
+const MOST_FILLED = 1023;
 /** Snappy writes at most 64 bytes for three. */
 const SNAPPY_RATIO = 22;
 const ENCODINGS = ["PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY"];
@@ -62,7 +65,7 @@ class Cursor {
 
 /**
  * Goes over runs of levels or of places in a dictionary: no more values than there may be, but for those that fill the last
- * eight.
+ * run.
  *
  * @returns How many of them are `counted`.
  */
@@ -72,11 +75,11 @@ function checkRuns(bytes: Uint8Array, at: number, width: number, values: number,
   let found = 0;
   for (let seen = 0; seen < values;) {
     const header = cursor.number(), packed = header % 2 === 1, count = Math.floor(header / 2) * (packed ? 8 : 1);
-    if (seen + count > values + (packed ? 7 : 0)) {
+    if (seen + count > values + (packed ? MOST_FILLED : 0)) {
       refuse(`a page has a run of ${count} values where ${values - seen} are left`);
     }
     if (packed) {
-      // What fills the last eight may be left away at the end of a page.
+      // What fills the last run may be left away at the end of a page.
       for (let i = 0; counted >= 0 && i < Math.min(count, values - seen); i++) {
         let value = 0;
         for (let bit = 0; bit < width; bit++) {
@@ -184,9 +187,13 @@ function unpack(codec: string | undefined, bytes: Uint8Array, size: number, refu
   if (codec === "GZIP") return gunzipSync(bytes, options);
   if (codec === "ZSTD") return zstdDecompressSync(bytes, options);
   if (codec === "BROTLI") return brotliDecompressSync(bytes, options);
+  if (codec === "LZ4_RAW") return unpackLz4(bytes, size) ?? refuse("a page is damaged: its LZ4 data do not unpack");
   if (codec !== "SNAPPY") {
     refuse(
-      `a column is packed by ${codec}, expected SNAPPY, GZIP, ZSTD or BROTLI; write the file again with one of them`,
+      `a column is packed by ${
+        codec ?? "something unknown"
+      }, expected SNAPPY, GZIP, ZSTD, BROTLI or LZ4_RAW; write the file ` +
+        "again with one of them",
     );
   }
   if (size > SNAPPY_RATIO * bytes.length) refuse(`a page of ${bytes.length} bytes cannot unpack to ${size}`);

@@ -108,17 +108,17 @@ export async function* readRequests(
   const count = indices.shape[0] ?? 0;
   using keys = await streamOf(path, indices, little);
   using begins = await streamOf(path, offsets, little);
-  let [end = 0n] = await begins.next(1), waiting = 0;
+  let end = Number((await begins.next(1))[0]), waiting = 0;
   const refuse = (bag: number, what: string): never => {
     throw new TraceError(`Cannot read the tensors in "${path}", offset ${bag} of ${tables * samples + 1}: ${what}`);
   };
-  if (end !== 0n) refuse(1, `it is ${end}, expected 0`);
+  if (end !== 0) refuse(1, `it is ${end}, expected 0`);
   for (let table = 0; table < tables; table++) {
     let bags: number[] = [];
     for (let sample = 0; sample < samples;) {
       const next = await begins.next(Math.min(BAGS, samples - sample));
-      for (const offset of next) {
-        const bag = table * samples + sample++, keysOfBag = Number(offset - end);
+      for (let i = 0; i < next.length; i++) {
+        const offset = Number(next[i]), bag = table * samples + sample++, keysOfBag = offset - end;
         if (keysOfBag < 0) refuse(bag + 2, `it is ${offset}, which is less than the ${end} before it`);
         if (offset > count) refuse(bag + 2, `it is ${offset}, and there are ${count} indices`);
         if (keysOfBag > MOST_BAG) {
@@ -138,7 +138,7 @@ export async function* readRequests(
     if (waiting > 0) yield { table: `table${table}`, keys: await keys.next(waiting), bags };
     waiting = 0;
   }
-  if (end !== BigInt(count)) refuse(tables * samples + 1, `it is ${end}, and there are ${count} indices`);
+  if (end !== count) refuse(tables * samples + 1, `it is ${end}, and there are ${count} indices`);
   await keys.end();
   await begins.end();
 }

@@ -40,16 +40,21 @@ async function tailOf(path: string): Promise<{ tail: Uint8Array; total: number }
   using bytes = await TraceBytes.open(path);
   let total = 0;
   if (bytes.packing === undefined && bytes.size > TAIL) await bytes.advance(total = bytes.size - TAIL);
-  let tail: Uint8Array = new Uint8Array();
-  for (;;) {
-    const block = await bytes.take();
-    if (block.length === 0) return { tail, total };
+  const blocks: Uint8Array[] = [];
+  let held = 0;
+  for (let block = await bytes.take(); block.length > 0; block = await bytes.take()) {
+    blocks.push(block);
     total += block.length;
-    const joined = new Uint8Array(tail.length + block.length);
-    joined.set(tail);
-    joined.set(block, tail.length);
-    tail = joined.subarray(Math.max(0, joined.length - TAIL));
+    held += block.length;
+    while (held - (blocks[0]?.length ?? 0) >= TAIL) held -= blocks.shift()?.length ?? 0;
   }
+  const tail = new Uint8Array(held);
+  let at = 0;
+  for (const block of blocks) {
+    tail.set(block, at);
+    at += block.length;
+  }
+  return { tail, total };
 }
 
 /** Where the directory is, by the record at the end. */

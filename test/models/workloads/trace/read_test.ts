@@ -34,7 +34,7 @@ async function refusal(data: string | Uint8Array, options?: TraceOptions, name?:
   return error.message;
 }
 
-Deno.test("readTrace() reads files that numpy, torch, pyarrow and zstandard wrote to the keys that were put in", async () => {
+Deno.test("readTrace() reads files that numpy, torch, pyarrow, DuckDB and zstandard wrote to the keys that were put in", async () => {
   let files = 0;
   for await (const { name } of Deno.readDir(FIXTURES)) {
     if (!name.endsWith(".keys") || name.startsWith("floats")) continue;
@@ -43,7 +43,7 @@ Deno.test("readTrace() reads files that numpy, torch, pyarrow and zstandard wrot
     assertEquals(await linesOf(`${FIXTURES}${name.slice(0, -".keys".length)}`, options), expected, name);
     files++;
   }
-  assertEquals(files, 30);
+  assertEquals(files, 32);
 });
 
 Deno.test("readTrace() takes separators, comments, byte order marks, quotes and line ends for what they are", async () => {
