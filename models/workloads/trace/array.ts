@@ -6,7 +6,7 @@
 
 import { Batches, ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
-import { chosenLayout, type Layout, type TraceColumns } from "./columns.ts";
+import { chosenLayout, type Roles, sampleOf, type TraceColumns } from "./columns.ts";
 import { numberAt, type NumberForm, numbersOf } from "./numbers.ts";
 
 /** An array of whole numbers in a file. */
@@ -26,7 +26,7 @@ export function arrayLayout(
   path: string,
   { what: array, columns: count }: ArrayHead,
   columns?: TraceColumns,
-): Pick<Layout, "table" | "keys" | "sample" | "time"> {
+): Roles {
   const refuse = (what: string): never => {
     throw new TraceError(`Cannot read the ${array} "${path}": ${what}`);
   };
@@ -34,7 +34,8 @@ export function arrayLayout(
   if (count > 1) {
     refuse(
       `it has ${count} columns, which can be read in several ways; say which columns are what: --columns key=1,key=2 if ` +
-        "each of these has keys of a table of its own, --columns key=* if all have, --columns table=1,key=2 if one names tables; sample=… names samples",
+        "each of these has keys of a table of its own, --columns key=* if all have, --columns key=*,sample=* if a line is a sample of one table, " +
+        "--columns table=1,key=2 if one names tables; sample=… names samples",
     );
   }
   return { keys: [{ index: 0, table: ONLY_TABLE }] };
@@ -53,11 +54,12 @@ export async function* readArray(
   head: ArrayHead,
   options: { readonly inOrder?: boolean; readonly columns?: TraceColumns },
 ): AsyncGenerator<TraceBatch> {
-  const { table, keys, sample, time } = arrayLayout(bytes.path, head, options.columns);
+  const roles = arrayLayout(bytes.path, head, options.columns), { table, keys, time } = roles;
   bytes.skip(head.start);
   const line = head.width * head.columns, batches = new Batches(options.inOrder === true);
   // Keys alone, one after the other.
-  const plain = head.columns === 1 && keys.length === 1 && (table ?? sample ?? time) === undefined;
+  const plain = keys.length === head.columns && (table ?? roles.sample ?? time) === undefined &&
+    (head.columns === 1 || (roles.line === true && keys.every(({ index }, i) => index === i)));
   let row = 0, before: bigint | undefined;
   for (;;) {
     const block = await bytes.take(line), n = Math.floor(block.length / line);
@@ -73,7 +75,8 @@ export async function* readArray(
     if (plain) {
       row += n;
       if (block.length > n * line) refuse(`it ends within a line of ${line} bytes`);
-      yield { table: keys[0]?.table ?? ONLY_TABLE, keys: numbersOf(block, head) };
+      const bags = roles.line === true ? { bags: Array<number>(n).fill(head.columns) } : {};
+      yield { table: keys[0]?.table ?? ONLY_TABLE, keys: numbersOf(block, head), ...bags };
       continue;
     }
     const view = new DataView(block.buffer);
@@ -89,7 +92,7 @@ export async function* readArray(
         batches.add(
           table === undefined ? each.table : String(field(table)),
           field(each.index),
-          sample === undefined ? undefined : String(field(sample)),
+          sampleOf(roles, (column) => String(field(column)), row),
           where,
         );
       }

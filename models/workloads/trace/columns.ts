@@ -13,7 +13,7 @@ export interface TraceColumns {
   readonly table?: string;
   /** Columns of keys; `*` alone: all that are nothing else. */
   readonly key: readonly string[];
-  /** Column whose word is the same in all lines of a sample; absent: each key is a sample. */
+  /** Column whose word is the same in all lines of a sample; `*`: each line is a sample; absent: each key is one. */
   readonly sample?: string;
   /** Column of times, which must not fall: numbers, or dates. */
   readonly time?: string;
@@ -35,6 +35,8 @@ export interface Layout {
   readonly keys: readonly { readonly index: number; readonly table: string }[];
   /** Index of the sample's column. */
   readonly sample?: number;
+  /** A line is a sample: all its keys are of one table. */
+  readonly line?: true;
   /** Index of the time's column. */
   readonly time?: number;
   /** Keys are hexadecimal numbers of 32 bits, and may be missing. */
@@ -68,7 +70,7 @@ export function parseColumns(text: string): TraceColumns {
     if (found[role].length > 1) throw new TraceError(`Cannot use --columns ${text}: ${role} is given twice`);
   }
   if (found.key.length === 0) throw new TraceError(`Cannot use --columns ${text}: key=… is missing`);
-  if (found.key.length > 1 && found.table.length > 0) {
+  if (found.key.length > 1 && found.table.length > 0 && found.sample[0] !== "*") {
     throw new TraceError(
       `Cannot use --columns ${text}: with several columns of keys, each is a table; leave table out`,
     );
@@ -151,15 +153,23 @@ function indexOf(
   return refuse(`there is no column "${column}"; it has ${there}`);
 }
 
+/** Indices of columns, and of those that are keys their tables. */
+export type Roles = Pick<Layout, "table" | "keys" | "sample" | "line" | "time">;
+
+/** The word of a line's sample; undefined: each key is one. @param field The word of a column. @param line Which line it is. */
+export function sampleOf(roles: Roles, field: (column: number) => string, line: number): string | undefined {
+  return roles.sample === undefined ? roles.line === true ? String(line) : undefined : field(roles.sample);
+}
+
 /** A layout by columns that were chosen. */
 export function chosenLayout(
   columns: TraceColumns,
   names: readonly string[] | undefined,
   fields: number,
   refuse: (what: string) => never,
-): Pick<Layout, "table" | "keys" | "sample" | "time"> {
-  const at = (column: string) => indexOf(column, names, fields, refuse);
-  const others = [columns.table, columns.sample, columns.time].flatMap((column) =>
+): Roles {
+  const at = (column: string) => indexOf(column, names, fields, refuse), line = columns.sample === "*";
+  const others = [columns.table, line ? undefined : columns.sample, columns.time].flatMap((column) =>
     column === undefined ? [] : [at(column)]
   );
   const all = columns.key.length === 1 && columns.key[0] === "*";
@@ -168,15 +178,15 @@ export function chosenLayout(
     : columns.key.map(at);
   const keys = indices.map((index) => ({
     index,
-    table: indices.length === 1 ? ONLY_TABLE : names?.[index] ?? `column ${index + 1}`,
+    table: line || indices.length === 1 ? ONLY_TABLE : names?.[index] ?? `column ${index + 1}`,
   }));
-  if (keys.length > 1 && columns.table !== undefined) {
+  if (keys.length > 1 && columns.table !== undefined && !line) {
     refuse("with several columns of keys, each is a table; leave table out");
   }
   return {
     keys,
     ...(columns.table === undefined ? {} : { table: at(columns.table) }),
-    ...(columns.sample === undefined ? {} : { sample: at(columns.sample) }),
+    ...(line ? { line } : columns.sample === undefined ? {} : { sample: at(columns.sample) }),
     ...(columns.time === undefined ? {} : { time: at(columns.time) }),
   };
 }
@@ -213,7 +223,7 @@ export function namedLayout(
   names: readonly string[],
   rows: readonly (readonly string[])[],
   refuse: (what: string) => never,
-): Pick<Layout, "table" | "keys" | "sample" | "time"> {
+): Roles {
   const by = (role: Role) => names.flatMap((name, i) => roleOf(name) === role ? [i] : []);
   const [keys, tables, samples, times] = [by("key"), by("table"), by("sample"), by("time")];
   const [key] = keys, [table] = tables, [sample] = samples, [time] = times;

@@ -58,7 +58,7 @@ export async function npzTables(path: string, columns?: TraceColumns): Promise<N
     chosen.sort((a, b) => Number(names[a]) - Number(names[b]));
   } else {
     const layout = chosenLayout(columns, names, names.length, refuse);
-    if (layout.table !== undefined || layout.sample !== undefined || layout.time !== undefined) {
+    if ((layout.table ?? layout.sample ?? layout.time ?? layout.line) !== undefined) {
       refuse("its arrays can be chosen as keys only: --columns key=…; each is a table, and a line of it a sample");
     }
     chosen = layout.keys.map(({ index }) => index);

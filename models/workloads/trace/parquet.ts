@@ -7,7 +7,7 @@
 import type { ColumnMetaData, DecodedArray, FileMetaData, RowGroup, SchemaTree } from "../../../base/hyparquet.ts";
 import { Batches, MOST_BAG, ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
-import { chosenLayout, type Layout, namedLayout, type TraceColumns } from "./columns.ts";
+import { chosenLayout, namedLayout, type Roles, sampleOf, type TraceColumns } from "./columns.ts";
 import type { Levels } from "./parquet_pages.ts";
 import { keyOf, timeOf } from "./words.ts";
 
@@ -36,8 +36,6 @@ const LARGEST_COLUMN = 1 << 30;
 const KEYS = 65_536;
 /** Converted types of the format that are whole numbers. */
 const WHOLE = /^U?INT_(8|16|32|64)$/;
-
-type Roles = Pick<Layout, "table" | "keys" | "sample" | "time">;
 
 /** Whoever takes the file apart may stumble over what is damaged; its words are for those who wrote it. */
 async function damaged<T>(refuse: (what: string) => never, use: () => T | Promise<T>): Promise<T> {
@@ -234,7 +232,7 @@ export async function* readParquet(
     const of = (column: Column | undefined, i: number): unknown =>
       column === undefined ? 0 : data.get(column.name)?.[i];
     const [only] = keys;
-    if (columns.size === 1 && keys.length === 1 && only?.column.list === false) {
+    if (columns.size === 1 && keys.length === 1 && roles.line !== true && only?.column.list === false) {
       const values = data.get(only.column.name) ?? [];
       for (let at = 0; at < rows; at += KEYS) {
         const block = new BigInt64Array(Math.min(KEYS, rows - at));
@@ -259,7 +257,7 @@ export async function* readParquet(
         before = now;
       }
       const named = table === undefined ? undefined : wordFrom(of(table, i), "table", where);
-      const word = sample === undefined ? undefined : wordFrom(of(sample, i), "sample", where);
+      const word = sampleOf(roles, () => wordFrom(of(sample, i), "sample", where), row);
       for (const { table: own, column } of keys) {
         const value = of(column, i);
         if (!column.list) {

@@ -174,6 +174,7 @@ async function columnsText(bytes: TraceBytes, format: TraceFormat, options: Trac
     ...(layout.table === undefined ? [] : [`table: ${name(layout.table)}`]),
     `keys: ${layout.keys.map(({ index }) => name(index)).join(", ")}`,
     ...(layout.sample === undefined ? [] : [`sample: ${name(layout.sample)}`]),
+    ...(layout.line === true ? ["a line is a sample"] : []),
     ...(layout.time === undefined ? [] : [`time: ${name(layout.time)}`]),
   ].join("; ");
 }

@@ -6,7 +6,7 @@
 
 import { Batches, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
-import { fieldsOf, type Layout, layoutOf, type TraceColumns } from "./columns.ts";
+import { fieldsOf, type Layout, layoutOf, sampleOf, type TraceColumns } from "./columns.ts";
 import { HEAD } from "./recognise.ts";
 import { keyOf, timeOf } from "./words.ts";
 
@@ -100,7 +100,7 @@ export async function* readText(
   options: { readonly inOrder?: boolean; readonly columns?: TraceColumns; readonly separator?: string },
 ): AsyncGenerator<TraceBatch> {
   const { layout, comments } = await layoutOfHead(bytes, options);
-  const { table, keys, sample, time, criteo } = layout, batches = new Batches(options.inOrder === true);
+  const { table, keys, time, criteo } = layout, batches = new Batches(options.inOrder === true);
   let number = 0, empty = 0, before = -Infinity;
   for await (const lines of linesOf(bytes)) {
     for (const line of lines) {
@@ -138,7 +138,7 @@ export async function* readText(
       for (const each of keys) {
         const word = fields[each.index] ?? "";
         const key = criteo ? categoryOf(word, each.table, where) : keyOf(word, where);
-        batches.add(named ?? each.table, key, sample === undefined ? undefined : fields[sample], where);
+        batches.add(named ?? each.table, key, sampleOf(layout, (column) => fields[column] ?? "", number), where);
       }
       if (batches.ready.length > 0) yield* batches.take();
     }

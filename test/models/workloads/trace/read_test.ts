@@ -220,3 +220,27 @@ Deno.test("readTrace() takes all columns as keys of their own tables with key=*"
     "with several columns of keys, each is a table",
   );
 });
+
+Deno.test("readTrace() takes a line as a sample of one table with sample=*", async () => {
+  const columns = parseColumns("key=*,sample=*"), pairs = `${FIXTURES}pairs.npy`;
+  const keys = (await Deno.readTextFile(`${pairs}.keys`)).split("\n").slice(0, -1).map((line) => line.split(",")[1]);
+  assertEquals(await linesOf(pairs, { columns }), keys);
+  const [batch] = await Array.fromAsync(readTrace(pairs, { columns }));
+  assertEquals(batch?.bags, Array<number>(300).fill(2));
+  assertEquals((await linesOf(pairs, { columns: parseColumns("key=2,key=1,sample=*") })).slice(0, 2), [
+    keys[1],
+    keys[0],
+  ]);
+  assertStringIncludes((await inspectTrace(pairs, { columns })).columns, "a line is a sample");
+  await assertRejects(() => linesOf(pairs), TraceError, "--columns key=*,sample=* if a line is a sample of one table");
+  const bags = async (data: string, words: string) =>
+    await withFile(
+      data,
+      async (path) =>
+        (await Array.fromAsync(readTrace(path, { columns: parseColumns(words) }))).map(({ table, keys, bags }) =>
+          `${table} ${keys.join(" ")} / ${bags?.join(" ")}`
+        ),
+    );
+  assertEquals(await bags("5 6 7\n5 8 9\n", "key=*,sample=*"), ["keys 5 6 7 5 8 9 / 3 3"]);
+  assertEquals(await bags("a,5,6\nb,7,8\n", "table=1,key=2,key=3,sample=*"), ["a 5 6 / 2", "b 7 8 / 2"]);
+});
