@@ -105,14 +105,33 @@ async function runCheck(args: readonly string[]): Promise<Counts> {
   return success ? { ...NONE, passed: 1 } : FAILED;
 }
 
-/**
- * Tests and the examples in the documentation. Types were checked before; here `--doc` would fail on the imports that it
- * adds to examples itself, which `noUnusedLocals` refuses.
- */
+/** Folders of tests that compute and start few processes: they run beside the others where there are cores for both. */
+const BESIDE: readonly string[] = ["test/base", "test/machines", "test/models", "test/reports"];
+
+/** Tests and the examples in the documentation. */
 async function runDenoTests(args: readonly string[]): Promise<Counts> {
+  if (args.length > 0) return (await runDenoTest(args, "inherit")).counts;
+  const shared = navigator.hardwareConcurrency > 1;
+  const beside = shared ? runDenoTest(BESIDE, "piped") : undefined;
+  const others = runDenoTest([`--ignore=${BESIDE.join(",")}`], "inherit");
+  const [one, other] = await Promise.all([others, beside ?? others.then(() => runDenoTest(BESIDE, "inherit"))]);
+  await print(other.text);
+  return addCounts(one.counts, other.counts);
+}
+
+/**
+ * Runs `deno test`. Types were checked before; here `--doc` would fail on the imports that it adds to examples itself, which
+ * `noUnusedLocals` refuses.
+ *
+ * @param output Where its words go; piped, they are the text that is returned.
+ */
+async function runDenoTest(
+  args: readonly string[],
+  output: "inherit" | "piped",
+): Promise<{ readonly counts: Counts; readonly text: string }> {
   const report = await Deno.makeTempFile({ prefix: "tierbench-", suffix: ".xml" });
   try {
-    const { success } = await new Deno.Command(Deno.execPath(), {
+    const ended = await new Deno.Command(Deno.execPath(), {
       args: [
         "test",
         "-A",
@@ -124,13 +143,17 @@ async function runDenoTests(args: readonly string[]): Promise<Counts> {
       ],
       cwd: ROOT,
       stdin: "null",
-      stdout: "inherit",
-      stderr: "inherit",
+      stdout: output,
+      stderr: output,
     }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    const text = output === "piped" ? decode(ended.stdout) + decode(ended.stderr) : "";
     const counts = parseJunitCounts(await Deno.readTextFile(report));
     // A module that does not load fails the run without a test.
-    if (counts === undefined || (!success && counts.failed === 0)) return addCounts(counts ?? NONE, FAILED);
-    return counts;
+    if (counts === undefined || (!ended.success && counts.failed === 0)) {
+      return { counts: addCounts(counts ?? NONE, FAILED), text };
+    }
+    return { counts, text };
   } finally {
     await Deno.remove(report);
   }

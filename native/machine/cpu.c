@@ -2,6 +2,7 @@
  * that the store and the trainer care about. */
 #include "machine/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,12 +98,50 @@ static void last_cache(ts_probe *probe) {
   if (most > 0) ts_probe_number(probe, most, "cpu.last_cache_bytes");
 }
 
+/* What the kernel says of each weakness of the processor, and what it does against it. */
+static void mitigations(ts_probe *probe) {
+  char line[512];
+  ts_names names = ts_probe_names(probe, "", "/sys/devices/system/cpu/vulnerabilities");
+  for (uint32_t i = 0; i < names.count; i++)
+    if (ts_probe_line(probe, line, sizeof line, "/sys/devices/system/cpu/vulnerabilities/%s", names.names[i]))
+      ts_probe_fact(probe, line, "cpu.mitigations.%s", names.names[i]);
+  ts_names_free(&names);
+}
+
+/* Processors' worth of time that control groups of version 2 allow: the smallest of this process's own and those above. */
+static void quota(ts_probe *probe) {
+  char *groups = ts_probe_text(probe, "/proc/self/cgroup"), line[64];
+  char *at = groups == NULL ? NULL : strstr(groups, "0::/");
+  if (at != NULL && (at == groups || at[-1] == '\n')) {
+    double least = 0;
+    at += strlen("0::");
+    at[strcspn(at, "\n")] = '\0';
+    if (strcmp(at, "/") == 0) *at = '\0';
+    for (char *slash = at; slash != NULL;) {
+      /* "150000 100000": microseconds in a period; "max 100000": no limit. */
+      if (ts_probe_line(probe, line, sizeof line, "/sys/fs/cgroup%s/cpu.max", at)) {
+        char *end;
+        const double most = strtod(line, &end), period = strtod(end, NULL);
+        if (end != line && period > 0 && (least == 0 || most / period < least)) least = most / period;
+      }
+      slash = strrchr(at, '/');
+      if (slash != NULL) *slash = '\0';
+    }
+    if (least > 0) {
+      snprintf(line, sizeof line, "%.2f", least);
+      ts_probe_fact(probe, line, "cpu.quota");
+    }
+  }
+  free(groups);
+}
+
 void ts_probe_cpu(ts_probe *probe) {
   char line[8192];
   char *info = ts_probe_text(probe, "/proc/cpuinfo");
   if (info != NULL) {
     if (field(info, "model name", line, sizeof line) || field(info, "Model", line, sizeof line))
       ts_probe_fact(probe, line, "cpu.model");
+    if (field(info, "microcode", line, sizeof line)) ts_probe_fact(probe, line, "cpu.microcode");
     if (field(info, "flags", line, sizeof line)) {
       static const char *const wanted[] = {"avx2", "avx512f", "avx512_bf16", "clflushopt", "clwb"};
       ts_text found = {0};
@@ -120,6 +159,8 @@ void ts_probe_cpu(ts_probe *probe) {
   }
   packages(probe);
   last_cache(probe);
+  mitigations(probe);
+  quota(probe);
   char *status = ts_probe_text(probe, "/proc/self/status");
   if (status != NULL && field(status, "Cpus_allowed_list", line, sizeof line)) {
     ts_probe_fact(probe, line, "cpu.allowed");

@@ -9,6 +9,7 @@ int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *n
   ts_probe_copy(&probe, "kernel.memmap_on_memory", "/sys/module/memory_hotplug/parameters/memmap_on_memory");
   ts_probe_cpu(&probe);
   ts_probe_memory(&probe);
+  ts_probe_modules(&probe);
   ts_probe_ranges(&probe);
   ts_probe_container(&probe);
   ts_probe_permissions(&probe);

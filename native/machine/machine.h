@@ -9,8 +9,10 @@
  * cpu.model, cpu.online and cpu.allowed (lists like 0-3,8), cpu.online_count, cpu.allowed_count (what this process may
  *   use), cpu.packages (processor sockets with CPUs that are online), cpu.package.<id>.cpus (the CPUs of a socket that are
  *   online, a list; NUMA nodes are not sockets), cpu.flags (those of avx2 avx512f avx512_bf16 clflushopt clwb that are
- *   there, comma-separated), cpu.virtual (yes | no: the CPU says that a hypervisor runs it)
- * memory.total, memory.available, memory.swap_total, memory.limit and memory.limit_source (the tightest cgroup)
+ *   there, comma-separated), cpu.virtual (yes | no: the CPU says that a hypervisor runs it), cpu.microcode (its revision),
+ *   cpu.mitigations.<name> (what the kernel does against a weakness of the processor, or "Not affected"), cpu.quota
+ *   (processors' worth of time that the control groups of version 2 allow, "1.50"; absent without a limit)
+ * memory.modules (DMI, for root alone: "8 DDR5 at 4800 MT/s"), memory.total, memory.available, memory.swap_total, memory.limit and memory.limit_source (the tightest cgroup)
  * memory.ram.<i>.start, .end (physical addresses of System RAM in /proc/iomem; absent for users who are not root, to
  *   whom the kernel shows zeros), memory.nodes_allowed (NUMA nodes this process may use, a list), memory.lock_limit
  *   (bytes it may lock, or "unlimited")
@@ -87,6 +89,7 @@ uint32_t ts_list_count(const char *list);
 
 void ts_probe_cpu(ts_probe *probe);
 void ts_probe_memory(ts_probe *probe);
+void ts_probe_modules(ts_probe *probe);
 void ts_probe_ranges(ts_probe *probe);
 void ts_probe_container(ts_probe *probe);
 void ts_probe_permissions(ts_probe *probe);

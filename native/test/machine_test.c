@@ -156,6 +156,50 @@ static void containers(void) {
   }
 }
 
+/* A module of memory as SMBIOS 3.3 has it, or so many bytes of it. */
+static void put_module(const char *root, int number, uint16_t mib, uint8_t type, uint16_t speed, uint16_t configured, uint32_t extended,
+                       size_t length) {
+  unsigned char bytes[0x5C] = {17, 0x5C};
+  bytes[0x0C] = (unsigned char)mib, bytes[0x0D] = (unsigned char)(mib >> 8);
+  bytes[0x12] = type;
+  bytes[0x15] = (unsigned char)speed, bytes[0x16] = (unsigned char)(speed >> 8);
+  bytes[0x20] = (unsigned char)configured, bytes[0x21] = (unsigned char)(configured >> 8);
+  for (uint32_t i = 0; i < 4; i++) bytes[0x58 + i] = (unsigned char)(extended >> 8 * i);
+  char path[128];
+  snprintf(path, sizeof path, "/sys/firmware/dmi/entries/17-%d/raw", number);
+  put(root, path, (const char *)bytes, length);
+}
+
+/* What firmware and kernel say that makes two machines of one processor unlike. */
+static void settings(void) {
+  char root[] = "/tmp/tierstore-machine-XXXXXX", text[8192];
+  uint64_t needed;
+  CHECK(mkdtemp(root) != NULL);
+  put_module(root, 0, 32768 - 1, 0x22, 5600, 4800, 0, 0x5C); /* larger than 32 GiB: its size is elsewhere */
+  put_module(root, 1, 0, 0x22, 5600, 4800, 0, 0x5C);         /* an empty slot */
+  put_module(root, 2, 16384, 0x22, 5600, 4800, 0, 0x5C);
+  put_module(root, 3, 16384, 0x22, 0xFFFF, 0xFFFF, 70000, 0x5C);
+  put_module(root, 10, 16384, 0x1A, 3200, 0, 0, 0x1B); /* of early firmware: no configured speed */
+  put_module(root, 11, 512, 0x77, 0, 0, 0, 0x5C);
+  static const char info[] = "model name\t: Some CPU\nmicrocode\t: 0x2b000571\nflags\t\t: avx2\n";
+  put(root, "/proc/cpuinfo", info, strlen(info));
+  put(root, "/sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines\n", 23);
+  put(root, "/sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n", 13);
+  put(root, "/proc/self/cgroup", "1:cpu:/x\n0::/jobs/one\n", 23);
+  put(root, "/sys/fs/cgroup/jobs/one/cpu.max", "max 100000\n", 11);
+  put(root, "/sys/fs/cgroup/jobs/cpu.max", "150000 100000\n", 14);
+  put(root, "/sys/fs/cgroup/cpu.max", "400000 100000\n", 14);
+  CHECK(ts_machine_probe(root, text, sizeof text, &needed) == TS_OK);
+  static const char *const lines[] = {"memory.modules=2 DDR5 at 4800 MT/s, 1 DDR5 at 70000 MT/s, 1 DDR4 at 3200 MT/s, 1 other",
+                                      "cpu.microcode=0x2b000571", "cpu.mitigations.spectre_v2=Mitigation: Retpolines",
+                                      "cpu.mitigations.meltdown=Not affected", "cpu.quota=1.50"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) CHECK_MSG(has(text, lines[i]), "\"%s\" is missing: %s", lines[i], text);
+  put(root, "/sys/fs/cgroup/jobs/cpu.max", "max 100000\n", 11);
+  put(root, "/sys/fs/cgroup/cpu.max", "max 100000\n", 11);
+  CHECK(ts_machine_probe(root, text, sizeof text, &needed) == TS_OK && strstr(text, "cpu.quota") == NULL);
+  remove_tree(root);
+}
+
 /* The CPUs of sockets: in the order of packages, whatever order their numbers have, without those that are offline. */
 static void sockets(void) {
   static const struct {
@@ -274,6 +318,7 @@ int main(int count, char **words) {
   if (count > 1) return forced_folder();
   captured_trees();
   containers();
+  settings();
   sockets();
   verified_folders();
   verified_nodes(words[0]);

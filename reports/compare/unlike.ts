@@ -84,7 +84,23 @@ function machines(a: MachineRecord, b: MachineRecord): Unlike[] {
     // A kernel keeps more or less for itself; a module more or less is another machine.
     ...(ratio > 0.9 && ratio < 1 / 0.9 ? [] : unlike("memory", "refused", gib)),
     ...unlike("kernel", "labelled", ({ kernel }) => kernel),
+    ...settings(a, b),
   ];
+}
+
+/** Facts of a machine that change its speed and that somebody or something sets. */
+const SETTINGS =
+  /^(cpu\.(microcode|quota|flags|virtual|mitigations\..+)|memory\.(modules|limit)|hugepages\.(transparent|defrag|.+\.total)|noise\.(governor|turbo|smt|clocksource|numa_balancing)|kernel\.numa_demotion|container\.kind|firmware\.version)$/;
+
+/** Settings that both machines tell of, and tell otherwise. Without a limit the kernel tells of none. */
+function settings({ facts: a }: MachineRecord, { facts: b }: MachineRecord): Unlike[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => SETTINGS.test(name)).sort()
+    .flatMap((name): Unlike[] => {
+      const missing = name === "memory.limit" ? "none" : undefined;
+      const [left, right] = [a[name] ?? missing, b[name] ?? missing];
+      if (left === undefined || right === undefined || left === right) return [];
+      return [{ what: `machine.${name}`, a: left, b: right, weight: "labelled" }];
+    });
 }
 
 function versions({ run: { versions: a } }: Result, { run: { versions: b } }: Result): Unlike[] {

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { VERSION } from "../../base/version.ts";
 import { libraryVersion } from "../../ffi/machine.ts";
 import { prepareData } from "../../models/workloads/data.ts";
@@ -21,12 +24,28 @@ function versionsOf(machine: MachineRecord): Record<string, string> {
   });
   return {
     tierbench: VERSION,
+    ...commit(),
     libtierstore: libraryVersion(),
     deno,
     v8,
     typescript,
     ...Object.fromEntries(libraries),
   };
+}
+
+/** The commit of this suite, of a checkout of it: `14c11287`, or `14c11287, changed`. */
+function commit(): { readonly commit?: string } {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  if (!existsSync(join(root, ".git"))) return {};
+  try {
+    const args = ["-C", root, "describe", "--always", "--exclude=*", "--dirty=, changed"];
+    const { success, stdout } = new Deno.Command("git", { args, stdin: "null", stderr: "null" }).outputSync();
+    const text = new TextDecoder().decode(stdout).trim();
+    return success && text !== "" ? { commit: text } : {};
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return {}; // there is no git
+    throw error;
+  }
 }
 
 /** What a run works with unless a test says otherwise: this machine, its libraries, real workers. */

@@ -156,6 +156,29 @@ Deno.test("compareResults() labels versions, seeds and prices without refusing, 
   assertEquals([onlyA, onlyB, cases.map((one) => one.case)], [["memory-mode", "kmem-dax"], [], ["dram", "fsdax"]]);
 });
 
+Deno.test("compareResults() labels settings of the machine that both results tell of, and nothing that comes and goes", () => {
+  const result = fixtureResult();
+  const withFacts = (facts: Readonly<Record<string, string>>): Result => ({
+    ...result,
+    run: { ...result.run, machine: { ...result.run.machine, facts } },
+  });
+  const one = {
+    "cpu.microcode": "0x1",
+    "hugepages.transparent": "madvise",
+    "noise.loadavg": "0.1",
+    "cpu.quota": "1.50",
+  };
+  const other = {
+    ...{ "cpu.microcode": "0x2", "hugepages.transparent": "madvise", "noise.loadavg": "3.1" },
+    ...{ "cpu.mitigations.mds": "Vulnerable", "memory.limit": "1073741824", "memory.available": "1" },
+  };
+  assertEquals(compareResults(withFacts(one), withFacts(other)).unlike, [
+    { what: "machine.cpu.microcode", a: "0x1", b: "0x2", weight: "labelled" },
+    { what: "machine.memory.limit", a: "none", b: "1073741824", weight: "labelled" },
+  ]);
+  assertEquals(compareResults(withFacts(other), withFacts(other)).unlike, []);
+});
+
 Deno.test("compareResults() compares no kinds of evidence with each other, no virtual medium, no single sample", () => {
   const result = fixtureResult();
   const measured = withSamples(result, (one) => ({ ...one, evidence: "measured" }));
