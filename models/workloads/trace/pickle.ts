@@ -99,23 +99,39 @@ const REFUSED: Readonly<Record<number, string>> = {
 /** Protocols of pickle whose operations are known. */
 const LAST_PROTOCOL = 5;
 const MARK = Symbol("mark");
+const BAD_END = "its pickle does not end where it should";
 
 /**
- * Reads a pickle.
- *
- * @param data All of it.
- * @param allowed Names of globals that it may have, module and name with a dot between.
- * @param refuse Throws the error of this file.
+ * Reads a pickle that is all there is. Parameters as of {@linkcode readPickleAt}.
  */
 export function readPickle(
   data: Uint8Array,
   allowed: (name: string) => boolean,
   refuse: (what: string) => never,
 ): PickleValue {
+  const { value, end } = readPickleAt(data, 0, allowed, refuse);
+  return end < data.length ? refuse(BAD_END) : value;
+}
+
+/**
+ * Reads a pickle.
+ *
+ * @param data It, and perhaps more.
+ * @param start Where it begins.
+ * @param allowed Names of globals that it may have, module and name with a dot between.
+ * @param refuse Throws the error of this file.
+ * @returns What it has, and where it ends.
+ */
+export function readPickleAt(
+  data: Uint8Array,
+  start: number,
+  allowed: (name: string) => boolean,
+  refuse: (what: string) => never,
+): { readonly value: PickleValue; readonly end: number } {
   const view = new DataView(data.buffer, data.byteOffset, data.length),
     utf8 = new TextDecoder("utf-8", { fatal: true });
   const stack: (PickleValue | typeof MARK)[] = [], memo = new Map<number, PickleValue>();
-  let at = 0;
+  let at = start;
   const step = (bytes: number): number => {
     const from = at;
     if (!(at + bytes <= data.length)) refuse("its pickle is cut short");
@@ -242,7 +258,7 @@ export function readPickle(
     const code = u8();
     if (code === 0x2e) {
       const value = pop();
-      return stack.length > 0 || at < data.length ? refuse("its pickle does not end where it should") : value;
+      return stack.length > 0 ? refuse(BAD_END) : { value, end: at };
     }
     const operation = operations[code];
     if (operation === undefined) {

@@ -100,7 +100,7 @@ async function* readTorch(
     return yield* readRequests(path, layout);
   }
   const head = tensorHead(path, layout);
-  using bytes = await openTensor(path, layout.tensor);
+  using bytes = await openTensor(layout.tensor);
   yield* readArray(bytes, head, options);
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { OLD_TORCH } from "./old_tensors.ts";
+
 /** Forms of a trace that can be read. */
 export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "npz" | "torch" | "parquet";
 
@@ -123,9 +125,6 @@ function recogniseZip(head: Uint8Array): Recognised {
   return { looksLike: "a zip archive", help: "unpack it first" };
 }
 
-/** First bytes of what torch.save() wrote before PyTorch 1.6: a pickle of a number of 80 bits. */
-const OLD_TORCH = [0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19];
-
 const EITHER_I64 = "--format i64 reads 64-bit keys, --format i32 keys of 32 bits";
 
 /**
@@ -151,12 +150,7 @@ export function recognise(head: Uint8Array, path: string): Recognised {
       help: "rename it, or say --format i64 or --format text",
     };
   }
-  if (startsWith(head, OLD_TORCH)) {
-    return {
-      looksLike: "a file of torch.save() in the form before PyTorch 1.6",
-      help: "load it and save it again with a newer PyTorch",
-    };
-  }
+  if (startsWith(head, OLD_TORCH)) return { format: "torch" };
   if (head[0] === 0x80 && (head[1] ?? 0) >= 2 && (head[1] ?? 0) <= 5) {
     return { looksLike: "a Python pickle", help: "save the keys with numpy.save(): unpickling could run anything" };
   }

@@ -97,8 +97,8 @@ export function tensorHead(path: string, { tensor, little }: TensorLayout & { re
   return { what: "tensor", ...whole, little, rows, columns, start: 0 };
 }
 
-const streamOf = async (path: string, tensor: Tensor, little: boolean) =>
-  new NumberStream(await openTensor(path, tensor), { width: 8, signed: true, ...tensor.whole, little });
+const streamOf = async (tensor: Tensor, little: boolean) =>
+  new NumberStream(await openTensor(tensor), { width: 8, signed: true, ...tensor.whole, little });
 
 /** Reads bags of many tables, table after table. Of a table without keys nothing is given out. @throws {TraceError} If offsets are wrong. */
 export async function* readRequests(
@@ -106,8 +106,8 @@ export async function* readRequests(
   { indices, offsets, tables, samples, little }: TensorLayout & { readonly kind: "requests" },
 ): AsyncGenerator<TraceBatch> {
   const count = indices.shape[0] ?? 0;
-  using keys = await streamOf(path, indices, little);
-  using begins = await streamOf(path, offsets, little);
+  using keys = await streamOf(indices, little);
+  using begins = await streamOf(offsets, little);
   let end = Number((await begins.next(1))[0]), waiting = 0;
   const refuse = (bag: number, what: string): never => {
     throw new TraceError(`Cannot read the tensors in "${path}", offset ${bag} of ${tables * samples + 1}: ${what}`);

@@ -43,7 +43,7 @@ Deno.test("readTrace() reads files that numpy, torch, pyarrow, DuckDB and zstand
     assertEquals(await linesOf(`${FIXTURES}${name.slice(0, -".keys".length)}`, options), expected, name);
     files++;
   }
-  assertEquals(files, 32);
+  assertEquals(files, 33);
 });
 
 Deno.test("readTrace() takes separators, comments, byte order marks, quotes and line ends for what they are", async () => {

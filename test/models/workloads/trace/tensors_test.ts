@@ -1,5 +1,6 @@
 /** Files of torch.save(): read without running anything, or refused by the name of what they should not have. */
 
+import { gzipSync } from "node:zlib";
 import { randomNumbers } from "../../../../base/random.ts";
 import { TraceError } from "../../../../models/workloads/trace/batch.ts";
 import { parseColumns } from "../../../../models/workloads/trace/columns.ts";
@@ -158,7 +159,7 @@ Deno.test("readTrace() refuses tensors whose tables cannot be told, and those th
     );
   }
   assertStringIncludes(
-    await refusal(made("(", indices, offsets, tensor({ storage: 2, shape: [2, 2] }), "t")),
+    await refusal(made("(", indices, offsets, tensor({ storage: 2, shape: [2, 2], elements: 6 }), "t")),
     "lengths are 2 tables of 2 samples, expected 5 offsets, found 7",
   );
   assertStringIncludes(
@@ -221,8 +222,27 @@ Deno.test("readTrace() refuses archives that are damaged, encrypted, or somethin
     await refusal(zip([{ name: "word/document.xml", data: REQUESTS }])),
     "it looks like a zip archive",
   );
-  const old = bytesOf(new Uint8Array([0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19]));
-  assertStringIncludes(await refusal(old), "torch.save() in the form before PyTorch 1.6");
+});
+
+Deno.test("readTrace() reads the form of before PyTorch 1.6, and refuses it damaged", async () => {
+  const whole = await Deno.readFile(new URL("../../../fixtures/traces/old.pt", import.meta.url));
+  const text = (place: string) =>
+    whole.findIndex((_, i) => String.fromCharCode(...whole.subarray(i, i + place.length)) === place);
+  const changed = (at: number, byte: number) => {
+    const copy = whole.slice();
+    copy[at] = byte;
+    return refusal(copy);
+  };
+  assertEquals((await read(whole)).length, 4);
+  assertStringIncludes(await refusal(whole.slice(0, -1)), `it has ${whole.length - 1} bytes, expected ${whole.length}`);
+  assertStringIncludes(
+    await refusal(bytesOf(whole, "x")),
+    `it has ${whole.length + 1} bytes, expected ${whole.length}`,
+  );
+  assertStringIncludes(await refusal(gzipSync(whole.slice(0, -900))), "it ends too early");
+  assertStringIncludes(await changed(18, 1), "its form has version 769, expected 1001");
+  assertStringIncludes(await changed(text("LongStorage"), 75), '"torch.KongStorage", which is no part of a tensor');
+  assertStringIncludes(await refusal(whole.slice(0, 100)), "its pickle is cut short");
 });
 
 Deno.test("readTrace() streams tensors: 88 MB of them take less than half", async () => {
