@@ -23,6 +23,7 @@
  * @module
  */
 
+export type { LoadedPoint } from "./base/loaded_point.ts";
 export { formatBytes, parseBytes } from "./base/bytes.ts";
 export { nearest } from "./base/nearest.ts";
 export { shownLine, shownText } from "./base/shown.ts";

@@ -6,7 +6,9 @@ import {
   type CalibratedSoftware,
   calibrateMachine,
   type CalibrationProgress,
+  inspectMachine,
   parseBytes,
+  writeCalibration,
 } from "../mod.ts";
 import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
@@ -126,6 +128,17 @@ function calibratedText({ media, software, noPrices }: CalibratedMachine, quick:
   return parts.join("");
 }
 
+/** Writes a page of each memory beside its file: latency against bandwidth. */
+async function writePages({ media }: CalibratedMachine, quick: boolean, command: string): Promise<string[]> {
+  const { cpu } = inspectMachine(), date = new Date().toISOString().slice(0, 10);
+  const drawn = media.filter(({ loaded }) => loaded.length > 0);
+  return await Promise.all(drawn.map(async (medium) => {
+    const path = medium.path.replace(/\.jsonc$/, ".html");
+    await writeCalibration(path, medium, { date, cpu, virtual: medium.virtual, quick, command });
+    return relative(Deno.cwd(), path);
+  }));
+}
+
 /** `tierbench calibrate`: measures memory and drives of this machine, and what our store costs on it. */
 export function addCalibrate(program: Command, { terminal }: Context): void {
   program.command("calibrate")
@@ -184,10 +197,12 @@ export function addCalibrate(program: Command, { terminal }: Context): void {
           }),
         () => view.end(),
       );
+      const pages = await writePages(measured, quick === true, command);
       terminal.out(
         options.json === true
           ? answerText("calibrate", measured)
-          : calibratedText(measured, quick === true, terminal.width),
+          : calibratedText(measured, quick === true, terminal.width) +
+            pages.map((page) => `page     ${page}\n`).join(""),
       );
     });
 }

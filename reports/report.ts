@@ -69,6 +69,7 @@ export {
 } from "./compare/comparison.ts";
 export { comparisonJson, comparisonMarkdown, renderComparison } from "./compare/text.ts";
 export { requireLike } from "./compare/unlike.ts";
+export { type CalibrationPage, type LoadedMedium, renderCalibration, writeCalibration } from "./calibration/page.ts";
 export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
 export { badgeSvg, badgeText } from "./publish/badge.ts";

@@ -5,13 +5,25 @@
  */
 
 import { join } from "node:path";
+import type { LoadedPoint } from "../../base/loaded_point.ts";
+import { median } from "../../base/statistics.ts";
 import { writeWhole } from "../../base/write_whole.ts";
 import { Gauge } from "../../ffi/gauge.ts";
 import { inspectMachine, type MachineRecord } from "../../machines/machine.ts";
 import { fitMedium } from "./fit_medium.ts";
 import { mediumText, provenance } from "./medium_file.ts";
 import { inResultsFolder, refuseFiles } from "./results_folder.ts";
-import { DRIVE_TIMES, drivePoints, FULL, memoryPoints, QUICK, sweep, type SweepPoint } from "./sweep.ts";
+import {
+  DRIVE_TIMES,
+  drivePoints,
+  FULL,
+  memoryPoints,
+  orderInterval,
+  QUICK,
+  sweep,
+  type SweepPoint,
+  type SweptPoint,
+} from "./sweep.ts";
 import { type CalibrationTarget, calibrationTargets, checkTargets, DEPTHS, type TargetOptions } from "./targets.ts";
 
 /** How far a calibration is. */
@@ -60,6 +72,8 @@ export interface CalibratedMedium {
   readonly latencyNs: number;
   /** Most that was measured of loads, bytes a second. */
   readonly readBandwidth: number;
+  /** Latency of loads while others load, one thread first; empty for a drive. */
+  readonly loaded: readonly LoadedPoint[];
   /** Figures, and the factor that nine of ten are within. */
   readonly points: number;
   /** By kind of figure. */
@@ -124,6 +138,16 @@ export function planMedia(options: CalibrateOptions): MediaPlan {
   return { machine, targets, bytes };
 }
 
+/** The loaded-latency curve among swept points; `answers` are the model's. */
+export function loadedPoints(swept: readonly SweptPoint[], answers: readonly number[]): LoadedPoint[] {
+  return swept.flatMap(({ query: { ask, operation, threads, bytes, load }, values }, i): LoadedPoint[] => {
+    if (operation !== "load" || (ask !== "latency" && ask !== "latency-at")) return [];
+    const ns = median(values), [low, high] = orderInterval(values);
+    // One thread that follows pointers moves a line a latency.
+    return [{ threads, bytesPerSecond: load ?? bytes / ns * 1e9, ns, low, high, modelNs: answers[i] ?? NaN }];
+  }).sort((a, b) => a.threads - b.threads);
+}
+
 /** Measures one medium and writes its file. */
 export async function measureMedium(
   target: CalibrationTarget,
@@ -154,6 +178,7 @@ export async function measureMedium(
     path,
     latencyNs: fitted.parameters["read_latency_ns"]?.value ?? NaN,
     readBandwidth: Math.max(...reads.map(({ values }) => Math.max(...values))),
+    loaded: drive ? [] : loadedPoints(swept, fitted.answers),
     points: swept.length,
     factors: Object.fromEntries(Object.entries(fitted.figures).map(([kind, { factor }]) => [kind, factor])),
     virtual: where.virtual,

@@ -13,7 +13,7 @@ import { html, Markup } from "../text/markup.ts";
 
 /** The top of a page: what ran, and its facts. */
 export function header(
-  what: "report" | "simulation" | "answer",
+  what: "report" | "simulation" | "answer" | "calibration",
   { name, about }: { readonly name: string; readonly about: string },
   facts: readonly (readonly [string, string])[],
 ): Markup {
