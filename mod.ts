@@ -281,6 +281,7 @@ export {
   type CurveRecord,
   type DataRecord,
   type EndRecord,
+  type EnergyRecord,
   type Evidence,
   type FailedRecord,
   type FilterRecord,

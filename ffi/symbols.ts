@@ -218,6 +218,8 @@ export const symbols = {
   ts_trainer_restore: { parameters: ["u64", "u64", "buffer", "buffer", "u32"], result: "i32", nonblocking: true },
   // int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
   ts_machine_probe: { parameters: ["buffer", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_machine_energy(const char *roots, char *out, uint64_t cap, uint64_t *needed);
+  ts_machine_energy: { parameters: ["buffer", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_machine_verify_dax(const char *path, char *out, uint64_t cap, uint64_t *needed, char *err,
   //   uint32_t err_cap);
   ts_machine_verify_dax: { parameters: ["buffer", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },

@@ -74,6 +74,8 @@ export interface RunRecord {
     /** Numbers of those that are not. */
     readonly lost: readonly number[];
   };
+  /** Why no sample has `energy`; absent where the machine's counters can be read, and in results of earlier versions. */
+  readonly energyMissing?: string;
   /** Configurations whose medium the owner vouched for (`--vouch`); absent if there are none. */
   readonly vouched?: readonly (Vouched & { readonly configuration: string })[];
 }
@@ -329,6 +331,19 @@ export interface ConditionsRecord {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
+/**
+ * What processors and memory of this machine used while a sample had it, idle power and everything else on the machine included,
+ * by RAPL: a processor's own counters, whose figures are partly a model of the maker's.
+ */
+export interface EnergyRecord {
+  /** Seconds that it was counted in: the process, without the turns of others. */
+  readonly seconds: number;
+  /** Joules of all packages: cores, caches and what is with them. */
+  readonly packageJoules: number;
+  /** Joules of the memory at them; absent where the processor does not count it. */
+  readonly dramJoules?: number;
+}
+
 /** Whether rows follow from scenario and seed to the bit: not those of the fast mode, nor of steps that may be stale. */
 export function isDeterministic({ trainer }: Pick<SampleRecord, "trainer"> | Pick<QualityRecord, "trainer">): boolean {
   return trainer?.["deterministic"] !== "0";
@@ -372,6 +387,8 @@ export interface SampleRecord extends SampleIdentity {
   readonly trainer?: Readonly<Record<string, string>>;
   /** Store counters over the counted steps, by name (`ts_statistics_names`). */
   readonly statistics: Readonly<Record<string, number>>;
+  /** What the machine used meanwhile; absent where it cannot be read, and in results of earlier versions. */
+  readonly energy?: EnergyRecord;
   /** What a step would send to servers; absent where no row took a step, and in results of earlier versions. */
   readonly wire?: WireRecord;
   /** What admission and expiry did; absent where no table has either, and in results of earlier versions. */

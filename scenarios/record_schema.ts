@@ -98,6 +98,7 @@ const run = object({
     shards: listOf(object({ index: count, started: moment, cpu: text, missing: count })),
     lost: listOf(count),
   })),
+  energyMissing: maybe(text),
   vouched: maybe(listOf(object({ configuration: text, ...vouched }))),
 });
 
@@ -196,6 +197,7 @@ const completed = v.pipe(
     tableBytes: figure,
     digest: text,
     environment: mapOf(text),
+    energy: maybe(object({ seconds: positive, packageJoules: figure, dramJoules: maybe(figure) })),
     conditions: maybe(object({
       ownShare: share,
       othersShare: share,

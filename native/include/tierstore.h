@@ -717,6 +717,12 @@ TS_API int32_t ts_trainer_restore(ts_trainer *trainer, const ts_config *config, 
  * /sys, /proc and /dev for tests, or "". Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_machine_probe(const char *roots, char *out, uint64_t cap, uint64_t *needed);
 
+/* What processors and memory have used since some moment, by counters of the kernel's powercap class (RAPL), as "key=value" lines
+ * for each zone that is a package or its memory: <zone>.name (package-<n> | dram), <zone>.used and <zone>.range, microjoules; at
+ * the range a counter begins again at 0. If none can be read: `missing`, why. `roots` as in ts_machine_probe. Errors: TS_ERANGE,
+ * TS_ENOMEM. */
+TS_API int32_t ts_machine_energy(const char *roots, char *out, uint64_t cap, uint64_t *needed);
+
 /* Tries whether files of a directory are persistent memory: a file of 8 MiB is created there, loses its name at once,
  * and is mapped, written and read back. "key=value" lines; what was not reached is absent; an error is the system's text:
  *   folder.owner, .mode              user number; permissions, octal

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Result } from "../../scenarios/record.ts";
+import type { EnergyRecord, Result } from "../../scenarios/record.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, significant } from "../../base/numbers.ts";
 import { countText } from "../text/format.ts";
@@ -98,6 +98,15 @@ function findings({ grade, findings }: Summary): Markup {
   }</p>${found}`;
 }
 
+/** Joules and watts of a sample: of packages, of memory. */
+function energyCells(energy: EnergyRecord | undefined): string[] {
+  if (energy === undefined) return ["–", "–", "–", "–"];
+  const { seconds, packageJoules, dramJoules } = energy;
+  const pair = (joules: number | undefined): string[] =>
+    joules === undefined ? ["–", "–"] : [significant(joules), significant(joules / seconds)];
+  return [...pair(packageJoules), ...pair(dramJoules)];
+}
+
 /** Machine, versions, data, scenario and raw records, all folded. */
 export function run(summary: Summary, result: Result): Markup {
   const { data, machine } = summary;
@@ -105,6 +114,7 @@ export function run(summary: Summary, result: Result): Markup {
     table(caption, [{ title: "name" }, { title: "value", words: true }], rows.map(([name, value]) => [name, value]));
   const optional = <T>(name: string, value: T | undefined, text: (v: T) => string): [string, string][] =>
     value === undefined ? [] : [[name, text(value)]];
+  const powered = result.samples.some(({ energy }) => energy !== undefined);
   const samples = result.samples.length === 0 ? undefined : html`<details><summary>Samples</summary>${
     table(
       "Every completed sample",
@@ -114,6 +124,7 @@ export function run(summary: Summary, result: Result): Markup {
         { title: "steps" },
         { title: "process, s" },
         { title: "logloss" },
+        ...(powered ? [{ title: "J, processors" }, { title: "W" }, { title: "J, memory" }, { title: "W" }] : []),
         { title: "started", words: true },
       ],
       result.samples.map((one) => [
@@ -122,9 +133,19 @@ export function run(summary: Summary, result: Result): Markup {
         `${one.stepNs.length} after ${one.warmupSteps}${one.turns === undefined ? "" : `, ${one.turns.steps} a turn`}`,
         significant(one.processSeconds),
         one.loss.toFixed(4),
+        ...(powered ? energyCells(one.energy) : []),
         one.started,
       ]),
     )
+  }${
+    powered
+      ? html`
+        <p
+          class="note">Joules and watts are the whole machine's while the sample had it, by the processors' counters (RAPL): idle power and everything else that ran are in them.</p>
+      `
+      : result.run.energyMissing === undefined
+      ? undefined
+      : html`<p class="note">Power was not measured: ${result.run.energyMissing}.</p>`
   }</details>`;
   return html`
     <section aria-labelledby="run">

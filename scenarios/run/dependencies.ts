@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readEnergy } from "../../ffi/energy.ts";
 import { VERSION } from "../../base/version.ts";
 import { libraryVersion } from "../../ffi/machine.ts";
 import { prepareData } from "../../models/workloads/data.ts";
@@ -68,6 +69,7 @@ export function defaultDependencies(): RunDependencies {
     isInMemory: isFolderInMemory,
     command: defaultWorkerCommand(),
     rankStart: (cluster) => rankStart(cluster),
+    readEnergy: () => readEnergy(),
     versions: versionsOf,
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import { formatBytes } from "../../base/bytes.ts";
+import type { EnergyReading } from "../../ffi/energy.ts";
 import type { Availability } from "../../machines/availability.ts";
 import { digestOf } from "../../base/canonical.ts";
 import { possibleSwitches, requireCpu } from "./cpu.ts";
@@ -75,6 +76,8 @@ export interface RunDependencies {
   readonly command: WorkerCommand;
   /** How the ranks of a case are started. */
   readonly rankStart: (cluster: ResolvedRankCluster) => RankStart;
+  /** What processors and memory have used by now. */
+  readonly readEnergy: () => EnergyReading;
   /** Versions of everything that figures depend on. */
   readonly versions: (machine: MachineRecord) => Record<string, string>;
 }

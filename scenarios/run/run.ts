@@ -328,6 +328,7 @@ async function runRecord(
 ): Promise<RunRecord> {
   const media = [...new Set(prepared.cases.flatMap(({ decision }) => decision.media ?? []))];
   const vouched = vouchedConfigurations(prepared.cases);
+  const { missing } = dependencies.readEnergy();
   const bands = await Promise.all(media.map(async (name) => [name, await dependencies.modelBands(name)] as const));
   return {
     type: "run",
@@ -340,6 +341,7 @@ async function runRecord(
     data: prepared.data,
     ...(prepared.leftOut.length === 0 ? {} : { leftOut: prepared.leftOut }),
     ...(bands.length === 0 ? {} : { modelBands: Object.fromEntries(bands) }),
+    ...(missing === undefined ? {} : { energyMissing: missing }),
     ...(vouched.length === 0 ? {} : { vouched }),
   };
 }

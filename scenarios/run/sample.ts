@@ -10,8 +10,9 @@ import type { Place } from "./place.ts";
 import { rowFilterOf } from "../../models/workloads/row_filter.ts";
 import type { PlannedSample } from "../plan.ts";
 import type { CheckpointKind, ResolvedConfiguration } from "../scenario.ts";
-import type { ConditionsRecord, MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
+import type { ConditionsRecord, EnergyRecord, MediumKind, QualityRecord, SampleRecord, TierRecord } from "../record.ts";
 import { conditionsBetween, counters } from "./conditions.ts";
+import { EnergyMeter } from "./energy.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
 import { clusterRecord, summedOutcome } from "./rank_record.ts";
 import { runRanks } from "./rank_process.ts";
@@ -112,6 +113,7 @@ interface TakenSample<O> {
   readonly environment: Readonly<Record<string, string>>;
   readonly scratch: Scratch | undefined;
   readonly conditions: ConditionsRecord | undefined;
+  readonly energy: EnergyRecord | undefined;
   /** Seconds of its turns; absent of a sample that had the machine all the time. */
   readonly turnSeconds?: number;
 }
@@ -173,11 +175,20 @@ async function takeWhole(
       : { checkpoint: { ...checkpoint, ...(chain === undefined ? {} : { path: `${chain.path}/checkpoints` }) } }),
   } as WorkerSpec;
   const { turn, ...others } = control;
-  const inTurns = turn === undefined ? {} : { onTurn: () => turn.next() };
+  using meter = new EnergyMeter(dependencies.readEnergy);
+  const next = async (turn: Turn) => {
+    meter.off();
+    await turn.next();
+    meter.on();
+  };
+  const inTurns = turn === undefined ? {} : { onTurn: () => next(turn) };
+  meter.on();
   const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...others, ...inTurns });
+  meter.off();
   const seconds = (performance.now() - start) / 1000;
   const after = counters();
   return {
+    energy: meter.record,
     conditions: before && after && conditionsBetween(before, after, seconds),
     outcome,
     started,
@@ -423,6 +434,7 @@ export async function sampleRecord(
     tableBytes: outcome.tableBytes,
     digest: outcome.digest,
     environment: taken.environment,
+    ...(taken.energy === undefined ? {} : { energy: taken.energy }),
     ...(taken.conditions === undefined ? {} : { conditions: taken.conditions }),
     virtual: one.decision.virtual,
   };

@@ -56,7 +56,11 @@ Deno.test({
           assert(filled[0] === 0 && (filled.at(-1) ?? 0) >= 9, `${part}: ${filled}`);
         }
         assert((states(shown).at(-1) ?? "").startsWith("medium"), "the table begins where the line was");
-        assertEquals([...Deno.readDirSync(out)].map(({ name }) => name).sort(), ["node0.html", "node0.jsonc", "software.jsonc"]);
+        assertEquals([...Deno.readDirSync(out)].map(({ name }) => name).sort(), [
+          "node0.html",
+          "node0.jsonc",
+          "software.jsonc",
+        ]);
       }
     }),
 });

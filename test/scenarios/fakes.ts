@@ -101,6 +101,7 @@ export function fakes(directory: string, behaviours: Record<number, string> = {}
     scratch,
     dependencies: {
       inspectMachine: () => ({ cpu: "fake", cpus: 2, memoryBytes: 1e9, nodes: 1, kernel: "6.1", facts: {} }),
+      readEnergy: () => ({ zones: [], missing: "a fake has none" }),
       availability: () => here,
       prepareData: () =>
         Promise.resolve({
