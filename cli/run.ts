@@ -31,6 +31,7 @@ import type { Context } from "./main.ts";
 import { checkPrices, listed, priceOptions, withPriceOptions } from "./price_files.ts";
 import { RunView } from "./run_view.ts";
 import { runVirtual } from "./run_virtual.ts";
+import { LiveRun } from "./ui/live.ts";
 import { VOUCH_HELP, vouched } from "./vouch.ts";
 import { DEFAULT_SCENARIO, SCENARIO_HELP, scenarioFile } from "./scenario_argument.ts";
 
@@ -52,6 +53,7 @@ Examples:
   tierbench run mine.jsonc --quick
   tierbench run --save-baseline main    and later: tierbench run --baseline main
   tierbench run --data train.txt.gz --out results/mine
+  tierbench run --watch                 and a page that follows it, on this machine alone
   tierbench run --resume                go on after Ctrl-C
   tierbench run --json | jq -c 'select(.type == "sample") | .record.id'      progress and results as JSON lines
   tierbench run --width 3 --set 'budget="10 min"'    rounds until ratios are known to ±3 %, for ten minutes at most
@@ -91,6 +93,12 @@ function shard(text: string): Shard {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new UsageError(`Cannot watch on port "${text}": expected a number from 1 to 65535, or none for a free one`);
 }
 
 function baselineName(text: string): string {
@@ -146,11 +154,12 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--tolerance <percent>", TOLERANCE_HELP, percent)
     .option("--save-baseline <name>", "keep the results under this name, for --baseline of later runs", baselineName)
     .option("--width <percent>", WIDTH_HELP, width)
+    .option("--watch [port]", "serve a page on 127.0.0.1 that follows the run (default port: a free one)", portOf)
     .option("--json", "for machines: every event, then the summary, a JSON line each")
     .addHelpText("after", HELP)
     .action(async (word, all) => {
       const { json, install: _, preset, note, answers, prices, asOf, boundary, currency, ...more } = all;
-      const { baseline, tolerance, width, saveBaseline: keep, ...given } = more;
+      const { baseline, tolerance, width, saveBaseline: keep, watch, ...given } = more;
       const words = withLauncher(given);
       const priced = await priceOptions({ prices, asOf, boundary, currency });
       checkWords(word, {
@@ -179,17 +188,28 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
           `Cannot use ${kept} with the simulation "${file}": it is deterministic; use "tierbench compare"`,
         );
       }
+      if (virtual && watch !== undefined) {
+        throw new UsageError(
+          `Cannot use --watch: "${file}" is a simulation; it runs whole, in virtual time, within seconds`,
+        );
+      }
       if (virtual) return await runVirtual(file, { ...words, json: json === true }, terminal, priced);
       // What cannot be compared is said before minutes are spent.
       const before = baseline === undefined
         ? undefined
         : (await resultsOf(await baselineWord(baseline, async () => (await scenarioFor(file, words)).name))).result;
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
+      await using live = watch === undefined ? undefined : new LiveRun(watch === true ? 0 : watch);
+      if (live !== undefined) view.line("watch", live.url);
       const line = (value: RunLine) => terminal.out(`${JSON.stringify(value)}\n`);
       const options = {
         ...words,
         ...(width === undefined ? {} : { until: preciseTo(width) }),
-        onProgress: (event) => json ? line(event) : view.show(event),
+        onProgress: (event) => {
+          live?.show(event);
+          if (json) line(event);
+          else view.show(event);
+        },
         onResolved: (scenario, files) => {
           checkPrices(files); // a broken file is said now, not after the run
           if (before !== undefined && baseline !== undefined) requireLike(before, scenario, [baseline, file]);
@@ -222,6 +242,7 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         code = judged.code;
       }
       if (keep !== undefined) view.line("kept", await keptAs(result, keep, join(folder, "result.jsonl")));
+      live?.end(`The run has ended. Report: ${shown(files.html)}`);
       exit(hasFailed(result) ? EXIT.failed : code);
     });
 }

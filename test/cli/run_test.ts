@@ -111,8 +111,9 @@ Deno.test("tierbench run --json prints JSON lines alone: what happens, each samp
     const records = (await readResult(`${folder}/reports/out/tiny/result.jsonl`)).samples.map(({ id }) => id);
     const told = found.filter(({ type, record }) => type === "sample" && record.again === undefined);
     assertEquals(told.map(({ record }) => record.id).toSorted(), records.toSorted());
-    const gated = await lines("--out", "second", "--baseline", "first");
+    const gated = await lines("--out", "second", "--baseline", "first", "--watch");
     assertEquals(gated.types.slice(-2), ["summary", "comparison"]);
+    assertMatch(gated.stderr, /^watch +http:\/\/127\.0\.0\.1:\d+\/$/m);
     const { verdict } = gated.found.at(-1).comparison.gate;
     const codes: Record<string, number> = { worse: 5, "cannot tell": 6, better: 0, same: 0 };
     assertEquals(gated.code, codes[verdict as string], gated.stderr);

@@ -1,0 +1,108 @@
+// `tierbench run --watch`: the page that follows a run.
+
+import "../native_library.ts";
+import { LiveRun } from "../../cli/ui/live.ts";
+import { fixtureResult } from "../fixtures/result_fixture.ts";
+import type { RunEvent } from "../../mod.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "../assert.ts";
+import { runCommand } from "./command.ts";
+
+/** What a page is told until it is closed. */
+async function following(url: string): Promise<() => Promise<Record<string, unknown>[]>> {
+  const response = await fetch(`${url}events`);
+  assertEquals(response.headers.get("content-type"), "text/event-stream");
+  return async () =>
+    (await response.text()).trim().split("\n\n").map((line) => JSON.parse(line.slice("data: ".length)));
+}
+
+/** The first line that the server answers to a request as it is. */
+async function answer(url: string, request: string): Promise<string> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
+  await connection.write(new TextEncoder().encode(request.replaceAll("\n", "\r\n")));
+  const bytes = new Uint8Array(4096);
+  const n = await connection.read(bytes) ?? 0;
+  return new TextDecoder().decode(bytes.subarray(0, n)).split("\r\n")[0] ?? "";
+}
+
+const { samples: [sample], run } = fixtureResult({ samples: 1, steps: 20 });
+assert(sample !== undefined);
+const rate = 20 * sample.batch / (sample.stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9);
+const progress = { type: "progress", id: "dram#1", position: 1, samples: 4, phase: "train", total: 20 } as const;
+const EVENTS: readonly RunEvent[] = [
+  { type: "machine", machine: run.machine },
+  {
+    type: "plan",
+    name: "<modes>",
+    repetitions: 3,
+    budget: 60,
+    seed: 1,
+    lines: [
+      { case: sample.case, evidence: "measured", how: "measured" },
+      { case: "hbm", how: "left out: no device" },
+    ],
+  },
+  { ...progress, done: 5, rate: 9, secondsLeft: undefined },
+  { type: "sample", record: sample, samples: 4 },
+  { type: "sample", record: { ...sample, virtual: true }, samples: 4 },
+  { type: "sample", record: { ...sample, again: true }, samples: 4 },
+  { ...progress, position: 2, done: 10, rate: 9, secondsLeft: 12 },
+  { type: "notice", message: "a \u{1F600} note" },
+];
+
+Deno.test("a page that is open, and one that opens later, are told what happens, without records, and that it ended", async () => {
+  let early, late;
+  {
+    await using live = new LiveRun(0);
+    early = await following(live.url);
+    for (const event of EVENTS) live.show(event);
+    late = await following(live.url);
+    live.end("over");
+  }
+  const now = (share: number, text: string, secondsLeft: number | null) => ({ type: "now", text, share, secondsLeft });
+  const plan = {
+    type: "plan",
+    name: "<modes>",
+    repetitions: 3,
+    cases: [{ case: sample.case, kind: "measured", how: "measured" }, {
+      case: "hbm",
+      kind: "left out",
+      how: "left out: no device",
+    }],
+  };
+  const done = [
+    { type: "sample", case: sample.case, rate },
+    { type: "sample", case: sample.case, rate: null }, // no speed of a virtual medium
+  ];
+  const second = now(0.375, "2 of 4: dram#1, train", 12), note = { type: "note", text: "a \u{1F600} note" };
+  const end = { type: "end", text: "over" };
+  assertEquals(await early(), [plan, now(0.0625, "1 of 4: dram#1, train", null), ...done, second, note, end]);
+  assertEquals(await late(), [plan, ...done, note, second, end]);
+});
+
+Deno.test("the page is one file that may load nothing else, for this machine and GET alone", async () => {
+  await using live = new LiveRun(0);
+  const page = await fetch(live.url), text = await page.text();
+  assertMatch(
+    page.headers.get("content-security-policy") ?? "",
+    /default-src 'none'.*script-src 'sha256-.*connect-src 'self'/,
+  );
+  assert(!/https?:\/\/|innerHTML|\bsrc=/.test(text));
+  const host = `Host: ${new URL(live.url).host}\n\n`;
+  assertMatch(await answer(live.url, `GET / HTTP/1.1\n${host}`), /^HTTP\/1.1 200/);
+  assertMatch(await answer(live.url, "GET / HTTP/1.1\nHost: example.org\n\n"), /^HTTP\/1.1 421/);
+  assertMatch(await answer(live.url, `POST / HTTP/1.1\nContent-Length: 0\n${host}`), /^HTTP\/1.1 405/);
+  assertMatch(await answer(live.url, `GET /constructor HTTP/1.1\n${host}`), /^HTTP\/1.1 404/);
+  const { port } = new URL(live.url);
+  assertThrows(() => new LiveRun(Number(port)), Error, `Cannot listen on 127.0.0.1:${port}`);
+});
+
+Deno.test("--watch refuses what is no port, and simulations", async () => {
+  for (const port of ["0", "65536", "http"]) {
+    const { code, err } = await runCommand(["run", "--watch", port], 120);
+    assertEquals(code, 2);
+    assertStringIncludes(err, `Cannot watch on port "${port}"`);
+  }
+  const { code, err } = await runCommand(["run", "paper-openembedding", "--watch"], 120);
+  assertEquals(code, 2);
+  assertStringIncludes(err, "is a simulation");
+});
