@@ -47,7 +47,10 @@ export function addCache(program: Command, { terminal }: Context): void {
     .description("the smallest cache that hits often enough, under each policy, and what one GiB more would give")
     .argument("[trace or profile]", "a trace, as tierbench inspect tells its forms; or a profile: its name or .json")
     .requiredOption("--hit <share>", "of the lookups, such as 90%", shareOf)
-    .option("--table <name>", "of a profile with several tables; default: the first")
+    .option(
+      "--table <name>",
+      "one of several tables; default: of a profile the first, of a trace all, which share the cache",
+    )
     .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12", positive("rows"))
     .option("--s <skew>", "its skew", Number, 1.05)
     .option("--q <shift>", "what flattens its head", Number, 0)

@@ -25,7 +25,10 @@ export function addCurve(program: Command, { terminal }: Context): void {
       "[trace or profile]",
       "a trace, as tierbench inspect tells its forms; or a profile: its name or .json",
     )
-    .option("--table <name>", "of a profile with several tables; default: the first")
+    .option(
+      "--table <name>",
+      "one of several tables; default: of a profile the first, of a trace all, which share the cache",
+    )
     .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12")
     .option("--s <skew>", "its skew", "1.05")
     .option("--q <shift>", "what flattens its head", "0")
@@ -96,8 +99,7 @@ export async function keysOrLaw(
   how: TraceOptions,
 ): Promise<Pick<CurveOptions, "keys" | "law">> {
   if (!word.endsWith(".json") && !(await listProfiles()).includes(word)) {
-    if (table === undefined) return { keys: (await readTraceKeys(word, how)).keys };
-    throw new UsageError(`Cannot use --table ${table}: "${word}" is a trace, whose tables share the cache`);
+    return { keys: (await readTraceKeys(word, { ...how, ...(table === undefined ? {} : { table }) })).keys };
   }
   return { law: profileLaw(await loadProfile(word), table) };
 }

@@ -1,11 +1,15 @@
 /**
- * A trace as one stream of keys, for caches that all tables share.
+ * A trace as one stream of keys, for caches that all tables share, or of one table.
  *
  * @module
  */
 
+import { TraceError } from "./batch.ts";
 import { readTrace, type TraceOptions } from "./read.ts";
 import { hashOf } from "./word_hash.ts";
+
+/** Names that an error tells. */
+const TOLD = 20;
 
 /** A trace that was read. */
 export interface TraceKeys {
@@ -20,12 +24,20 @@ export interface TraceKeys {
  * tables are two rows.
  *
  * @param path As {@linkcode readTrace} takes it, and so are the options.
- * @throws {TraceError} Naming file and line.
+ * @param options `table`: keys of this table alone; those of the others take no memory.
+ * @throws {TraceError} Naming file and line, or the tables there are.
  */
-export async function readTraceKeys(path: string, options: TraceOptions = {}): Promise<TraceKeys> {
-  const tables = new Map<string, bigint>();
+export async function readTraceKeys(
+  path: string,
+  { table, ...options }: TraceOptions & { readonly table?: string } = {},
+): Promise<TraceKeys> {
+  const tables = new Map<string, bigint>(), others = new Set<string>();
   let keys = new BigInt64Array(1 << 16), count = 0;
-  for await (const batch of readTrace(path, { ...options, inOrder: true })) {
+  for await (const batch of readTrace(path, { ...options, inOrder: table === undefined })) {
+    if (table !== undefined && batch.table !== table) {
+      others.add(batch.table);
+      continue;
+    }
     // The first table's keys stay as they are.
     const mix = tables.get(batch.table) ?? (tables.size === 0 ? 0n : mixOf(batch.table));
     tables.set(batch.table, mix);
@@ -37,6 +49,11 @@ export async function readTraceKeys(path: string, options: TraceOptions = {}): P
     if (mix === 0n) keys.set(batch.keys, count);
     else batch.keys.forEach((key, i) => keys[count + i] = BigInt.asIntN(64, key ^ mix));
     count += batch.keys.length;
+  }
+  if (table !== undefined && tables.size === 0) {
+    const names = [...others].slice(0, TOLD).join(", "),
+      more = others.size > TOLD ? ` and ${others.size - TOLD} more` : "";
+    throw new TraceError(`Cannot read the trace "${path}": it has no table "${table}"; it has ${names}${more}`);
   }
   return { keys: keys.slice(0, count), tables: [...tables.keys()] };
 }

@@ -24,6 +24,18 @@ Deno.test("readTraceKeys() tells the rows of tables apart and keeps their order"
   assertEquals((keys[1] ?? 0n) ^ 5n, (keys[4] ?? 0n) ^ 6n);
 });
 
+Deno.test("readTraceKeys() takes the keys of one table, and tells the tables there are", async () => {
+  const trace = new URL("../../../fixtures/traces/requests.pt", import.meta.url).pathname;
+  const lines = (await Deno.readTextFile(`${trace}.keys`)).split("\n").filter((line) => line.startsWith("table2,"));
+  const { keys, tables } = await readTraceKeys(trace, { table: "table2" });
+  assertEquals([[...keys].map((key) => `table2,${key}`), tables], [lines, ["table2"]]);
+  await assertRejects(
+    () => readTraceKeys(trace, { table: "table3" }),
+    Error,
+    'no table "table3"; it has table0, table1',
+  );
+});
+
 Deno.test("readTraceKeys() names the line that it cannot read", async () => {
   await assertRejects(() => read("1\n9223372036854775807000\n"), Error, "line 2: the key 9223372036854775807000");
   await assertRejects(() => read("a,1\n2\n"), Error, "line 2: it has 1 fields");
