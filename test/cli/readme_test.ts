@@ -44,6 +44,8 @@ function quick(words: string): string | undefined {
     "run --data train.tsv": "run mine.jsonc --data train.tsv",
     "calibrate": "calibrate --quick --force",
     "run --quick": "run mine.jsonc --quick",
+    "run --watch": "run mine.jsonc --watch",
+    "run --save-baseline main": "run mine.jsonc --save-baseline main",
     "run pmem-modes": "run mine.jsonc",
     "run terabyte": "run tera.jsonc",
     "run checkpointing": "run mine.jsonc --set checkpoint.interval=2 --out reports/out/checkpointing",
