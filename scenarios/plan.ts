@@ -38,6 +38,14 @@ export interface PlannedSample<C extends Case = Case> {
   readonly position: number;
 }
 
+/** Bytes by which the environment of a sample's process is longer, at most: a page, beyond which layouts repeat. */
+const MOST_PADDING = 4096;
+
+/** Bytes by which the environment of a sample's process is longer, so that no case has one layout in all of its samples. */
+export function paddingOf({ position }: PlannedSample, seed: number): number {
+  return Math.floor(randomNumbers(seed + position)() * MOST_PADDING);
+}
+
 /**
  * The cases of a scenario: every configuration at every point of its matrix.
  *

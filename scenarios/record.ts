@@ -410,6 +410,11 @@ export interface SampleRecord extends SampleIdentity {
   readonly digest: string;
   /** Environment variables set for this process alone. */
   readonly environment: Readonly<Record<string, string>>;
+  /**
+   * Bytes by which its environment is longer, drawn for each sample: how long that is moves stack and heap, and so speeds, by
+   * some percent (Mytkowicz et al., ASPLOS 2009). Absent over ranks, and in results of earlier versions.
+   */
+  readonly padding?: number;
   /** What else the machine did meanwhile; absent where its kernel does not count it, and in results of earlier versions. */
   readonly conditions?: ConditionsRecord;
   /**

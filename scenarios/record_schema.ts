@@ -198,6 +198,7 @@ const completed = v.pipe(
     digest: text,
     environment: mapOf(text),
     energy: maybe(object({ seconds: positive, packageJoules: figure, dramJoules: maybe(figure) })),
+    padding: maybe(count),
     conditions: maybe(object({
       ownShare: share,
       othersShare: share,

@@ -12,7 +12,7 @@ import type { RunEvent } from "./events.ts";
 import { loadScenario, resolveScenario } from "../load.ts";
 import { pointText } from "../../base/matrix.ts";
 import { Pace } from "./pace.ts";
-import { type PlannedSample, planSamples } from "../plan.ts";
+import { paddingOf, type PlannedSample, planSamples } from "../plan.ts";
 import { type Shard, shardOf, shardText } from "../shard.ts";
 import { type Preparation, type PreparedCase, prepareRun, qualityCase, type RunDependencies } from "./prepare.ts";
 import {
@@ -536,16 +536,18 @@ class Run {
     const steps = pace.steps(planned);
     const started = new Date().toISOString();
     const turn = shared === undefined ? {} : { turn: shared.every };
+    const layout = planned.case.ranks === undefined ? { padding: paddingOf(planned, this.#context.scenario.seed) } : {};
     const task = { task: "speed", warmup, steps, ...turn, ...checkpointTask(planned.case, steps) } as const;
     const progress = this.#timeline.begin(planned, planned.case.scenario.workload.batch);
     try {
       const taken = await takeSample(planned.case, task, this.#context.dependencies, {
         signal: this.#context.signal,
         onProgress: progress,
+        ...layout,
         ...(shared === undefined ? {} : { turn: shared.turn }),
       });
       const speed = { ...taken, outcome: taken.outcome as SpeedOutcome };
-      const record = await sampleRecord(planned, speed, { warmup, ...turn }, this.#context.dependencies);
+      const record = await sampleRecord(planned, speed, { warmup, ...turn, ...layout }, this.#context.dependencies);
       this.#checkDigest(record);
       return record;
     } catch (error) {

@@ -37,6 +37,8 @@ import { wireRecord } from "./wire_record.ts";
 export interface WorkerControl {
   /** Its turns, where the samples of its round train in turns. */
   readonly turn?: Turn;
+  /** Bytes by which the environment of its process is longer; default 0. */
+  readonly padding?: number;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
 }
@@ -174,7 +176,7 @@ async function takeWhole(
       ? {}
       : { checkpoint: { ...checkpoint, ...(chain === undefined ? {} : { path: `${chain.path}/checkpoints` }) } }),
   } as WorkerSpec;
-  const { turn, ...others } = control;
+  const { turn, padding = 0, ...others } = control;
   using meter = new EnergyMeter(dependencies.readEnergy);
   const next = async (turn: Turn) => {
     meter.off();
@@ -183,7 +185,12 @@ async function takeWhole(
   };
   const inTurns = turn === undefined ? {} : { onTurn: () => next(turn) };
   meter.on();
-  const outcome = await runProcesses(one, spec, { command: dependencies.command, environment, ...others, ...inTurns });
+  const outcome = await runProcesses(one, spec, {
+    command: dependencies.command,
+    environment: padding === 0 ? environment : { ...environment, TIERBENCH_PADDING: "x".repeat(padding) },
+    ...others,
+    ...inTurns,
+  });
   meter.off();
   const seconds = (performance.now() - start) / 1000;
   const after = counters();
@@ -392,7 +399,11 @@ function turnsRecord({ turnSeconds, outcome }: TakenSample<SpeedOutcome>, turn: 
 export async function sampleRecord(
   planned: PlannedSample<PreparedCase>,
   taken: TakenSample<SpeedOutcome>,
-  { warmup: warmupSteps, turn }: { readonly warmup: number; readonly turn?: number },
+  { warmup: warmupSteps, turn, padding }: {
+    readonly warmup: number;
+    readonly turn?: number;
+    readonly padding?: number;
+  },
   dependencies: Pick<RunDependencies, "modelLimit" | "mediaKind">,
 ): Promise<SampleRecord> {
   const one = planned.case;
@@ -435,6 +446,7 @@ export async function sampleRecord(
     digest: outcome.digest,
     environment: taken.environment,
     ...(taken.energy === undefined ? {} : { energy: taken.energy }),
+    ...(padding === undefined ? {} : { padding }),
     ...(taken.conditions === undefined ? {} : { conditions: taken.conditions }),
     virtual: one.decision.virtual,
   };

@@ -102,6 +102,18 @@ Deno.test("runScenario() sets emulation in the workers' environment alone, and n
   });
 });
 
+Deno.test("every sample's process has an environment of another length, which is in its record and in no other's way", async () => {
+  await bench(async ({ run, starts }) => {
+    const { samples } = await run();
+    const paddings = samples.map(({ padding }) => padding ?? -1);
+    assert(paddings.every((bytes) => bytes >= 0 && bytes < 4096) && new Set(paddings).size > 9, `${paddings}`);
+    const speed = (await starts()).filter(({ spec }) => spec.task === "speed");
+    assertEquals(speed.map(({ environment }) => environment["TIERBENCH_PADDING"]?.length ?? 0), paddings);
+    assert(samples.every(({ environment }) => !("TIERBENCH_PADDING" in environment)));
+    assertEquals((await run()).samples.map(({ padding }) => padding), paddings);
+  });
+});
+
 Deno.test("runScenario() gives every configuration with PMEM the same DRAM, a quarter of the tables at most", async () => {
   await bench(async ({ run, starts }) => {
     const { samples, run: { data } } = await run();
