@@ -38,6 +38,11 @@ const TOTAL = 2;
 export const HOLD = 3;
 const WORDS = 4;
 
+/** Units that a call has done so far. */
+export function doneOf(control: BigUint64Array): number {
+  return Number(Atomics.load(control, DONE));
+}
+
 /** A nonblocking native call, given `control` and the buffer for its message. */
 export type LongCall = (
   control: BigUint64Array,
@@ -71,7 +76,7 @@ export async function runLong(
   const report = (): void => {
     if (failure !== undefined) return;
     try {
-      onProgress?.(Number(Atomics.load(control, DONE)), Number(Atomics.load(control, TOTAL)));
+      onProgress?.(doneOf(control), Number(Atomics.load(control, TOTAL)));
     } catch (error) {
       failure = { error };
       cancel();

@@ -7,6 +7,16 @@
 import { message, readText } from "./errors.ts";
 import { native } from "./library.ts";
 
+/** A line of each counter: its name and its unit. */
+function lines(): string[] {
+  return readText("name the statistics", (...buffer) => native().ts_statistics_names(...buffer)).trim().split("\n");
+}
+
+/** Counter to unit: `keys`, `rows`, `bytes`, `ns`, ... */
+export function statisticUnits(): Record<string, string> {
+  return Object.fromEntries(lines().map((line) => line.split(" ") as [string, string]));
+}
+
 /**
  * Reads counters.
  *
@@ -15,8 +25,7 @@ import { native } from "./library.ts";
 export function readStatistics(
   call: (out: BigUint64Array<ArrayBuffer>, n: number, needed: Uint32Array<ArrayBuffer>) => number,
 ): Record<string, number> {
-  const names = readText("name the statistics", (...buffer) => native().ts_statistics_names(...buffer))
-    .trim().split("\n").map((line) => line.split(" ")[0] ?? "");
+  const names = lines().map((line) => line.split(" ")[0] ?? "");
   const counts = new BigUint64Array(names.length);
   message.check(call(counts, counts.length, new Uint32Array(1)), "read statistics");
   return Object.fromEntries(names.map((name, i) => [name, Number(counts[i])]));

@@ -161,9 +161,9 @@ export class EmbeddingStore implements Disposable {
     return new Table(MAKER, this, number[0] ?? 0, name);
   }
 
-  /** Counters since the store was opened or {@linkcode EmbeddingStore.resetStatistics}, by name. */
+  /** Counters since the store was opened or {@linkcode EmbeddingStore.resetStatistics}, by name. Also while a call is under way. */
   statistics(): Record<string, number> {
-    const store = handleOf(this, "store").exclusive("read statistics");
+    const store = handleOf(this, "store").shared("read statistics");
     return readStatistics((out, n, needed) =>
       native().ts_store_statistics(store, out, n, needed, message.bytes, message.capacity)
     );
@@ -226,16 +226,16 @@ export class EmbeddingStore implements Disposable {
     message.check(native().ts_store_settle(store, message.bytes, message.capacity), "settle the store");
   }
 
-  /** Every byte the store holds, by tier, by purpose, and by what holds it. */
+  /** Every byte the store holds, by tier, by purpose, and by what holds it. Also while a call is under way. */
   memory(): StoreMemory {
-    const store = handleOf(this, "store").exclusive("read memory use");
+    const store = handleOf(this, "store").shared("read memory use");
     const text = readText("read memory use", (...buffer) => native().ts_store_memory(store, ...buffer));
     return parseMemory(text);
   }
 
-  /** How each tier is really held, fastest first. */
+  /** How each tier is really held, fastest first. Also while a call is under way. */
   describe(): TierDescription[] {
-    const store = handleOf(this, "store").exclusive("describe tiers");
+    const store = handleOf(this, "store").shared("describe tiers");
     const text = readText("describe tiers", (...buffer) => native().ts_store_describe(store, ...buffer));
     return parseDescription(text);
   }

@@ -20,7 +20,7 @@ import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import { withConfig } from "./options.ts";
 import { type Pauses, pausing } from "./pauses.ts";
-import { runLong, type RunOptions } from "./run.ts";
+import { doneOf, runLong, type RunOptions } from "./run.ts";
 import type { Ranks } from "./ranks.ts";
 import type { EmbeddingStore } from "./store.ts";
 import type { Table } from "./table.ts";
@@ -84,6 +84,8 @@ export interface Evaluation {
 export class WdlTrainer implements Disposable {
   readonly #store: EmbeddingStore;
   readonly #isOneOfMany: boolean;
+  /** The training under way: steps before it, and the words of its call. */
+  #training: { readonly before: number; readonly control: BigUint64Array } | undefined;
 
   private constructor(maker: symbol, store: EmbeddingStore, address: bigint, ranks: Ranks | undefined) {
     checkMaker(maker, "WdlTrainer", "WdlTrainer.open()");
@@ -148,6 +150,12 @@ export class WdlTrainer implements Disposable {
     return Number(this.describe()["step"]);
   }
 
+  /** Steps trained, also while it trains: then as far as the call under way has come. */
+  get stepsDone(): number {
+    const { before = 0, control } = this.#training ?? {};
+    return control === undefined ? this.step : before + doneOf(control);
+  }
+
   /** The store it trains on. */
   get store(): EmbeddingStore {
     return this.#store;
@@ -189,12 +197,13 @@ export class WdlTrainer implements Disposable {
     const phaseNs = new BigUint64Array(PHASES.length);
     const loss = new Float64Array(1);
     await runLong("train", handleOf(this, "trainer"), run, (control, { bytes, capacity }, trainer) => {
+      this.#training = { before: Number(describe(trainer)["step"]), control };
       const functions = native();
       const counts = [BigInt(warmup), BigInt(steps)] as const;
       const call = () =>
         functions.ts_trainer_train(trainer, ...counts, stepNs, phaseNs, loss, control, bytes, capacity);
       return pauses === undefined ? call() : pausing(control, { before: warmup, all: warmup + steps }, pauses, call);
-    });
+    }).finally(() => this.#training = undefined);
     const phases = PHASES.map((phase, i) => [phase, Number(phaseNs[i])] as const);
     return {
       steps,
@@ -318,11 +327,7 @@ export class WdlTrainer implements Disposable {
    * `ts_trainer_describe`.
    */
   describe(): Record<string, string> {
-    const address = handleOf(this, "trainer").exclusive("describe the trainer");
-    const text = readText("describe the trainer", (out, capacity, needed) => {
-      return native().ts_trainer_describe(address, out, capacity, needed);
-    });
-    return parseLines(text);
+    return describe(handleOf(this, "trainer").exclusive("describe the trainer"));
   }
 
   /**
@@ -387,6 +392,13 @@ export class WdlTrainer implements Disposable {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+function describe(trainer: bigint): Record<string, string> {
+  const text = readText("describe the trainer", (out, capacity, needed) => {
+    return native().ts_trainer_describe(trainer, out, capacity, needed);
+  });
+  return parseLines(text);
 }
 
 function checkCount(what: string, count: number, least = 0): void {

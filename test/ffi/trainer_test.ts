@@ -317,7 +317,7 @@ Deno.test("closing a trainer or its store under way stops the call and frees the
       const store = EmbeddingStore.open({ storage: "DRAM" });
       const trainer = WdlTrainer.open(store, { ...SMALL, data: train });
       const running = assertRejects(() => trainer.train(10_000_000), Error, `was closed under way`);
-      assertThrows(() => store.statistics(), Error, "while another call is under way (train)");
+      assertThrows(() => store.digest(), Error, "while another call is under way (train)");
       await assertRejects(() => trainer.digest(), Error, "while another call is under way (train)");
       (what === "trainer" ? trainer : store).close();
       await running;
