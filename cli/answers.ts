@@ -11,6 +11,7 @@ import type {
   Baseline,
   CacheSize,
   CalibratedMachine,
+  CaseClaim,
   CheckLine,
   CheckpointInfo,
   ClaimAnalysis,
@@ -269,7 +270,7 @@ export interface Answers {
   readonly cache: CacheAnswer;
   readonly calibrate: CalibratedMachine;
   readonly checkpoint: readonly CheckpointInfo[] | CompactedAnswer | VerifiedAnswer;
-  readonly claim: readonly ClaimAnalysis[];
+  readonly claim: readonly (CaseClaim | ClaimAnalysis)[];
   readonly compare: ResultComparison | SimulationComparison;
   readonly curve: CurveAnswer;
   readonly doctor: DoctorAnswer;
