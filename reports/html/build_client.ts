@@ -34,6 +34,12 @@ interface Info {
 }
 
 /**
+ * Packages that a script's modules, or a peer of theirs, name, and of whose code the bundler leaves nothing in it; each with a
+ * word of that code.
+ */
+const LEFT_OUT: Readonly<Record<string, string>> = { hyparquet: "RLE_DICTIONARY", typescript: "createSourceFile" };
+
+/**
  * The packages in a script, with those that they import.
  *
  * @param folder Whose script. @default the report's
@@ -53,6 +59,7 @@ async function bundledPackages(folder: URL = HERE): Promise<readonly Bundled[]> 
   for (const id of [...reached].sort()) {
     const found = npmPackages[id];
     if (found === undefined) throw new Error(`Cannot find the package "${id}" of the script`);
+    if (Object.hasOwn(LEFT_OUT, found.name)) continue;
     const files = [...Deno.readDirSync(found.localPath)].map(({ name }) => name).filter((name) =>
       /^licen[cs]e/i.test(name)
     );
@@ -107,7 +114,12 @@ export async function bundleClient(folder: URL = HERE): Promise<string> {
   if (!success) {
     throw new Error(`Cannot bundle the report's script: ${new TextDecoder().decode(stderr).trim()}`);
   }
-  return notices(await bundledPackages(folder)) + new TextDecoder().decode(stdout);
+  const script = new TextDecoder().decode(stdout);
+  const there = Object.entries(LEFT_OUT).find(([, word]) => script.includes(word));
+  if (there !== undefined) {
+    throw new Error(`Cannot bundle the script: code of ${there[0]} is in it, whose licence is not`);
+  }
+  return notices(await bundledPackages(folder)) + script;
 }
 
 if (import.meta.main) {

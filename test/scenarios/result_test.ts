@@ -20,7 +20,7 @@ for (
     [lines(FAILED), "Cannot read the results: r:1: expected a run record, found a sample"],
     [lines(RUN, RUN), "Cannot read the results: r:2: a second run record"],
     [lines({ ...RUN, format: 2 }), "Cannot read the results: r:1: expected format 1, found 2"],
-    [lines(RUN, { type: "x" }), "Cannot read the results: r:2: expected a run, sample, quality or curve record"],
+    [lines(RUN, { type: "x" }), "Cannot read the results: r:2: expected a run, sample, quality, curve or end record"],
     [
       lines(RUN, { ...FAILED, error: 1 }),
       "Cannot read the results: r:2: error: expected text, found 1",
