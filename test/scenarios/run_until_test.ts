@@ -66,7 +66,8 @@ Deno.test("a run that is never precise enough ends with its budget, after the sc
   });
   await withRun(async (run) => {
     const { samples, end } = await run({ until: after(Infinity) }, { ...SCENARIO, budget: 1 });
-    assertEquals([samples.length, end?.why], [6, "budget"]);
+    assertEquals(end?.why, "budget");
+    assert(samples.length >= 6 && samples.length === 2 * (end?.rounds ?? 0), `${samples.length} samples`);
   });
 });
 
