@@ -63,11 +63,13 @@ Deno.test("a run that is never precise enough ends with its budget, after the sc
     const { samples, end } = await run({ until: after(Infinity) }, { ...SCENARIO, budget: 3 });
     assertEquals(end?.why, "budget");
     assert(samples.length >= 6 && samples.length === 2 * (end?.rounds ?? 0), `${samples.length} samples`);
+    assertEquals(end?.words, `asked of ${samples.length}`);
   });
   await withRun(async (run) => {
     const { samples, end } = await run({ until: after(Infinity) }, { ...SCENARIO, budget: 1 });
     assertEquals(end?.why, "budget");
     assert(samples.length >= 6 && samples.length === 2 * (end?.rounds ?? 0), `${samples.length} samples`);
+    assertEquals(end?.words, `asked of ${samples.length}`);
   });
 });
 
