@@ -29,7 +29,8 @@ const deviceSchema = listedObject({
 
 const listingSchema = v.object({ blockdevices: v.array(v.unknown()) });
 
-function take(element: unknown, devices: BlockDevice[], text: string): Parsed<undefined> {
+/** Adds a device and what is on it to `devices`, by what was printed of each: what is printed alike is one device. */
+function take(element: unknown, devices: Map<string, BlockDevice>, text: string): Parsed<undefined> {
   const found = fitted(deviceSchema, element, text);
   if (!found.known) return found;
   const { value } = found;
@@ -38,7 +39,8 @@ function take(element: unknown, devices: BlockDevice[], text: string): Parsed<un
   if (mounted.some((path) => !/^(\/|\[SWAP\]$)/.test(path))) {
     return unknown(`a mount point of ${value.name} is no path`, text);
   }
-  devices.push({
+  // As printed: sizes that are rounded are no sizes here, and would make two devices one.
+  devices.set(JSON.stringify(element), {
     name: value.name,
     size: value.size,
     fileSystem: value.fstype ?? value.pttype ?? undefined,
@@ -58,13 +60,13 @@ export function parseLsblk(text: string): Parsed<readonly BlockDevice[]> {
   if (!elements.known) return elements;
   const listing = fitted(listingSchema, elements.value[0], text);
   if (!listing.known || elements.value.length !== 1) return unknown('it is no object with "blockdevices"', text);
-  const devices: BlockDevice[] = [];
+  // A device that is made of several, as RAID is, comes below each of them, printed alike.
+  const devices = new Map<string, BlockDevice>();
   for (const element of listing.value.blockdevices) {
     const taken = take(element, devices, text);
     if (!taken.known) return taken;
   }
-  // A device that is made of several, as RAID is, comes below each of them.
-  const distinct = [...new Map(devices.map((device) => [JSON.stringify(device), device])).values()];
+  const distinct = [...devices.values()];
   const twice = repeated(distinct.map((device) => device.name));
   return twice === undefined ? known(distinct) : unknown(`"${twice}" is listed twice, with different values`, text);
 }

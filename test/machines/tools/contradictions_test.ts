@@ -51,6 +51,8 @@ for (
     ["cxl", [{ bus: "root0", "decoders:root0": {} }], "is no list"],
     ["cxl", "", "it is empty"],
     ["lsblk", { blockdevices: [{ name: "pmem0" }, { name: "pmem0", fstype: "xfs" }] }, "listed twice"],
+    // Rounded sizes are not read, and still tell two devices apart.
+    ["lsblk", { blockdevices: [{ name: "pmem0", size: "1G" }, { name: "pmem0", size: "2G" }] }, "listed twice"],
     ["lsblk", { blockdevices: [{ name: "pmem0", mountpoints: ["mnt"] }] }, "is no path"],
     ["numactl", nodes.replace("available: 4", "available: 3"), "as many nodes"],
     ["numactl", nodes.replace("node 2 free: 896", "node 2 free: 897"), "more free memory"],

@@ -86,6 +86,10 @@ function tokenAt(text: string, at: number): { from: number; to: number; isName: 
   return undefined;
 }
 
+/** Whether a value is what a parser makes of a printed one: itself, or nothing of a size that lsblk has rounded. */
+const isReadOf = (value: unknown, printed: string) =>
+  String(value) === printed || (value === undefined && /^\d+(\.\d+)?[BKMGTP]$/.test(printed));
+
 const anyByte = fc.integer({ min: 0, max: 255 }).map((byte) => String.fromCharCode(byte));
 
 Deno.test("One damaged character of a listing changes the value that it is part of, or makes all unknown", () => {
@@ -106,7 +110,9 @@ Deno.test("One damaged character of a listing changes the value that it is part 
       const [was, is] = [output.text.slice(token.from, token.to), text.slice(grown.from, grown.to)]
         .map((one) => one.trim()).map((one) => one.startsWith('"') ? JSON.parse(one) as string : one);
       assert(changed.length <= 1, JSON.stringify(changed));
-      for (const one of changed) assertEquals([String(one.was), String(one.is)], [String(was), String(is)]);
+      for (const one of changed) {
+        assert(isReadOf(one.was, String(was)) && isReadOf(one.is, String(is)), JSON.stringify({ one, was, is }));
+      }
     }),
     { numRuns: 6000 },
   );
