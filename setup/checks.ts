@@ -1,6 +1,7 @@
 /**
- * Runs all tests: those of the native library, the checks of the code, and those of the suite. At the end every skipped
- * test is named; the last line says how many passed, failed and were skipped.
+ * Runs all tests: those of the native library, the checks of the code, and those of the suite. At the end every test that
+ * was skipped or failed is named, so that the end alone of a long log tells what is wrong; the last line says how many
+ * passed, failed and were skipped.
  *
  * @module
  */
@@ -8,7 +9,7 @@
 import { ROOT } from "./state.ts";
 import { labelled, secondsSince } from "./system.ts";
 
-/** How many tests passed, failed and were skipped, and which were skipped. */
+/** How many tests passed, failed and were skipped, and which were skipped or failed. */
 export interface Counts {
   /** Tests that passed. */
   readonly passed: number;
@@ -18,10 +19,16 @@ export interface Counts {
   readonly skipped: number;
   /** Their names, and why where they say it. */
   readonly skips: readonly string[];
+  /** The names of those that failed, and what they said first where that is known. */
+  readonly failures: readonly string[];
 }
 
-const NONE: Counts = { passed: 0, failed: 0, skipped: 0, skips: [] };
-const FAILED: Counts = { ...NONE, failed: 1 };
+const NONE: Counts = { passed: 0, failed: 0, skipped: 0, skips: [], failures: [] };
+
+/** One that failed. */
+function failedOne(name: string): Counts {
+  return { ...NONE, failed: 1, failures: [name] };
+}
 
 /** Checks of the code, each of which counts as a test. */
 const CHECKS: readonly (readonly string[])[] = [
@@ -46,6 +53,7 @@ export async function runTests(args: readonly string[]): Promise<number> {
   parts.push(await runDenoTests(args));
   const total = parts.reduce(addCounts, NONE);
   for (const skip of total.skips) console.log(`skipped: ${skip}`);
+  for (const failure of total.failures) console.log(`failed: ${failure}`);
   console.log(formatCounts(total));
   return total.failed === 0 ? 0 : 1;
 }
@@ -57,6 +65,7 @@ export function addCounts(a: Counts, b: Counts): Counts {
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
     skips: [...a.skips, ...b.skips],
+    failures: [...a.failures, ...b.failures],
   };
 }
 
@@ -80,16 +89,24 @@ async function runNativeTests(): Promise<Counts> {
   await print(text);
   const counts = parseNativeCounts(text);
   // A test program that does not compile leaves no count.
-  if (counts === undefined || (!success && counts.failed === 0)) return FAILED;
+  if (counts === undefined || (!success && counts.failed === 0)) {
+    return failedOne("make -C native check (it ended without a count)");
+  }
   return counts;
 }
 
-/** Reads what `make check` prints: the counts from its last line, and the lines that say what was skipped. */
+/** Reads what `make check` prints: the counts from its last line, and the lines that say what was skipped or failed. */
 export function parseNativeCounts(text: string): Counts | undefined {
   const [, passed, failed, skipped] = /^C tests: (\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(text) ?? [];
   if (passed === undefined) return undefined;
-  const skips = [...text.matchAll(/^skipped: (.*)$/gm)].map(([, skip = ""]) => skip);
-  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped), skips };
+  const names = (mark: RegExp): readonly string[] => [...text.matchAll(mark)].map(([, name = ""]) => name);
+  return {
+    passed: Number(passed),
+    failed: Number(failed),
+    skipped: Number(skipped),
+    skips: names(/^skipped: (.*)$/gm),
+    failures: names(/^FAILED (.*)$/gm),
+  };
 }
 
 async function runCheck(args: readonly string[]): Promise<Counts> {
@@ -102,7 +119,7 @@ async function runCheck(args: readonly string[]): Promise<Counts> {
   if (!success) { for (const bytes of [stdout, stderr]) await print(new TextDecoder().decode(bytes)); }
   const verdict = success ? "ok" : "FAILED";
   console.log(labelled("check", `deno ${args.join(" ")} ${verdict} ${secondsSince(start)}`));
-  return success ? { ...NONE, passed: 1 } : FAILED;
+  return success ? { ...NONE, passed: 1 } : failedOne(`deno ${args.join(" ")}`);
 }
 
 /** Folders of tests that compute and start few processes: they run beside the others where there are cores for both. */
@@ -151,7 +168,8 @@ async function runDenoTest(
     const counts = parseJunitCounts(await Deno.readTextFile(report));
     // A module that does not load fails the run without a test.
     if (counts === undefined || (!ended.success && counts.failed === 0)) {
-      return { counts: addCounts(counts ?? NONE, FAILED), text };
+      const what = `deno test ${args.join(" ")} (a module did not load, or the run was ended)`;
+      return { counts: addCounts(counts ?? NONE, failedOne(what)), text };
     }
     return { counts, text };
   } finally {
@@ -168,7 +186,7 @@ export function parseJunitCounts(xml: string): Counts | undefined {
     const failed = number("failures") + number("errors");
     const skipped = number("disabled");
     return { ...NONE, passed: number("tests") - failed - skipped, failed, skipped };
-  }).reduce(addCounts, { ...NONE, skips: parseJunitSkips(xml) });
+  }).reduce(addCounts, { ...NONE, skips: parseJunitSkips(xml), failures: parseJunitFailures(xml) });
 }
 
 /** The names of skipped tests, with their files. */
@@ -178,10 +196,27 @@ function parseJunitSkips(xml: string): readonly string[] {
   );
 }
 
+/** Most characters of what a failed test said. */
+const SAID_MOST = 200;
+
+/** The names of failed tests, with their files and the first line of what they said. */
+function parseJunitFailures(xml: string): readonly string[] {
+  const cases = /<testcase name="([^"]*)" classname="([^"]*)"[^>]*>\s*<(?:failure|error)\b(?: message="([^"]*)")?/g;
+  return [...xml.matchAll(cases)].map(([, name = "", file = "", said = ""]) => {
+    const [line = ""] = unescapeXml(said).split("\n");
+    const told = line.length > SAID_MOST ? `${line.slice(0, SAID_MOST)}…` : line;
+    return `${unescapeXml(name)} (${unescapeXml(file)})` + (told === "" ? "" : `: ${told}`);
+  });
+}
+
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
 
 function unescapeXml(text: string): string {
-  return text.replace(/&(\w+);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+  return text.replace(/&(#?)(\w+);/g, (whole, number: string, name: string) => {
+    const code = Number(name);
+    if (number === "") return ENTITIES[name] ?? whole;
+    return Number.isInteger(code) && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
 }
 
 async function print(text: string): Promise<void> {

@@ -233,23 +233,26 @@ Deno.test("writeState() says that set-up needs a folder to write to", async () =
 });
 
 Deno.test("counts are read from make check and from a JUnit report", () => {
-  const text = "ok\nskipped: a_test: one (no PMEM)\nC tests: 3 passed, 1 failed, 1 skipped\n";
-  assertEquals(parseNativeCounts(text), { passed: 3, failed: 1, skipped: 1, skips: ["a_test: one (no PMEM)"] });
+  const text = "ok\nskipped: a_test: one (no PMEM)\nFAILED test/b_test\nC tests: 3 passed, 1 failed, 1 skipped\n";
+  const skips = ["a_test: one (no PMEM)"], failures = ["test/b_test"];
+  assertEquals(parseNativeCounts(text), { passed: 3, failed: 1, skipped: 1, skips, failures });
   assertEquals(parseNativeCounts("make: *** Error 2"), undefined);
   const xml = '<testsuites name="deno test" tests="6" failures="1" errors="0">\n' +
     '<testsuite name="a" tests="4" disabled="1" errors="0" failures="1">\n' +
     '<testsuite name="b" tests="2" disabled="0" errors="0" failures="0">\n';
-  assertEquals(parseJunitCounts(xml), { passed: 4, failed: 1, skipped: 1, skips: [] });
+  assertEquals(parseJunitCounts(xml), { passed: 4, failed: 1, skipped: 1, skips: [], failures: [] });
   assertEquals(parseJunitCounts(""), undefined);
 });
 
 Deno.test("formatCounts() names skipped tests only if there are some", () => {
-  const sum = addCounts({ passed: 1, failed: 2, skipped: 0, skips: [] }, {
+  const sum = addCounts({ passed: 1, failed: 2, skipped: 0, skips: [], failures: ["a", "b"] }, {
     passed: 3,
     failed: 0,
     skipped: 0,
     skips: [],
+    failures: [],
   });
+  assertEquals(sum.failures, ["a", "b"]);
   assertEquals(formatCounts(sum), "4 passed, 2 failed");
   assertEquals(formatCounts({ ...sum, skipped: 1 }), "4 passed, 2 failed, 1 skipped");
 });
@@ -258,7 +261,7 @@ Deno.test("the JUnit report of deno test has the form that parseJunitCounts() re
   const folder = await Deno.makeTempDir();
   try {
     const tests =
-      'Deno.test("a", () => {}); Deno.test.ignore("b \\"<é>\\"", () => {}); Deno.test("c", () => { throw 1; });' +
+      'Deno.test("a", () => {}); Deno.test.ignore("b \\"<é>\\"", () => {}); Deno.test("c <1>", () => { throw new Error("one & a\\ntwo"); });' +
       'Deno.test("d", async (t) => { await t.step("e", () => {}); });';
     await Deno.writeTextFile(`${folder}/a_test.ts`, tests);
     await new Deno.Command(Deno.execPath(), {
@@ -268,6 +271,8 @@ Deno.test("the JUnit report of deno test has the form that parseJunitCounts() re
     const counts = parseJunitCounts(await Deno.readTextFile(`${folder}/report.xml`));
     assertEquals([counts?.failed, counts?.skipped], [1, 1]);
     assertMatch(counts?.skips.join("\n") ?? "", /^b "<é>" \(.*a_test\.ts\)$/);
+    assertEquals(counts?.failures.length, 1);
+    assertMatch(counts?.failures[0] ?? "", /^c <1> \(.*a_test\.ts\): Uncaught Error: one & a$/);
     assert(counts !== undefined && counts.passed >= 2);
   } finally {
     await Deno.remove(folder, { recursive: true });
