@@ -82,6 +82,7 @@ export {
   type TableConfigForm,
   type TableConfigs,
 } from "./models/planning/table_configs.ts";
+export { planEeg, type TbeCommand, tbeCommands, type TbeOptions, tbeScript } from "./models/planning/fbgemm.ts";
 export {
   torchRecModule,
   type TorchRecOptions,
@@ -226,7 +227,8 @@ export {
   type FittedTable,
   type LawKind,
 } from "./models/workloads/fit_profile.ts";
-export { type EegExport, exportEeg, importEeg } from "./models/workloads/eeg.ts";
+export { importEeg } from "./models/workloads/eeg.ts";
+export { type EegExport, type EegOptions, type EegTable, exportEeg } from "./models/workloads/eeg_export.ts";
 export { importReuse } from "./models/workloads/reuse.ts";
 export { type TraceBatch, TraceError } from "./models/workloads/trace/batch.ts";
 export { parseColumns, type TraceColumns } from "./models/workloads/trace/columns.ts";

@@ -111,15 +111,60 @@ export interface DoctorAnswer extends DoctorReport {
   readonly inventory: Inventory;
 }
 
-/** `tierbench export torchrec`: what TorchRec's planner is told. */
-export interface ExportAnswer {
-  /** Name of the plan. */
-  readonly plan: string;
-  /** The file that was written; absent without `--out`: no module is printed with `--json`. */
-  readonly module?: string;
-  /** Each table as it is told. */
-  readonly tables: readonly (Omit<TorchRecTable, "histogram"> & { readonly histogram: readonly number[] })[];
+/** What every `tierbench export` tells. */
+interface ExportedFile {
+  /** The file, or folder, that was written; absent without `--out`: no text is printed with `--json`. */
+  readonly file?: string;
 }
+
+/** `tierbench export`: what the other tool is told. */
+export type ExportAnswer =
+  & ExportedFile
+  & ({
+    /** For TorchRec's planner. */
+    readonly tool: "torchrec";
+    /** Name of the plan. */
+    readonly plan: string;
+    /** Each table as it is told. */
+    readonly tables: readonly (Omit<TorchRecTable, "histogram"> & { readonly histogram: readonly number[] })[];
+  } | {
+    /** FBGEMM's JSON of tables. */
+    readonly tool: "eeg";
+    /** Name of the plan. */
+    readonly plan: string;
+    /** What was left out or stands for something else, sentence by sentence. */
+    readonly lost: readonly string[];
+  } | {
+    /** FBGEMM's benchmark. */
+    readonly tool: "tbe";
+    /** Name of the plan. */
+    readonly plan: string;
+    /** Its runs. */
+    readonly commands: readonly {
+      /** What is measured. */
+      readonly about: string;
+      /** The words behind the benchmark's script; `--tbe-config` is the script's own. */
+      readonly words: readonly string[];
+    }[];
+    /** What was left out or stands for something else, sentence by sentence. */
+    readonly lost: readonly string[];
+  } | {
+    /** MLPerf's log lines. */
+    readonly tool: "mllog";
+    /** Name of the scenario. */
+    readonly scenario: string;
+    /** A log for each run. */
+    readonly logs: readonly {
+      /** Its name in the folder of `--out`. */
+      readonly file: string;
+      /** What ran. */
+      readonly id: string;
+      /** How many lines. */
+      readonly lines: number;
+    }[];
+    /** What was left out, sentence by sentence. */
+    readonly lost: readonly string[];
+  });
 
 /** `tierbench init`: the file that was written. */
 export interface InitAnswer {

@@ -147,11 +147,8 @@ export function addProfile(program: Command, { terminal }: Context): void {
       });
       if (out !== undefined) await writing(out, () => Deno.writeTextFile(out, profileText(fitted.profile)));
       if (eeg !== undefined) {
-        const [table, ...others] = fitted.profile.tables;
-        if (table === undefined || others.length > 0) {
-          throw new UsageError(`Cannot write "${eeg}": EEG holds one table, the trace has ${1 + others.length}`);
-        }
-        const { text, lost } = exportEeg(table, { batch: 2048, dim: 128 });
+        const tables = fitted.profile.tables.map((table) => ({ table, dim: 128 }));
+        const { text, lost } = exportEeg(tables, { batch: 2048 });
         await writing(eeg, () => Deno.writeTextFile(eeg, text));
         for (const sentence of lost) terminal.err(`note     ${sentence}\n`);
       }

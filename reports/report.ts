@@ -80,6 +80,7 @@ export type { ReportFiles } from "./export/write_texts.ts";
 export { writeReport } from "./write.ts";
 export { toCsv } from "./export/csv.ts";
 export { toJson } from "./export/json.ts";
+export { type MlLog, type MlLogs, mlLogs } from "./export/mllog.ts";
 export { toMarkdown } from "./export/markdown.ts";
 export {
   compareSimulations,

@@ -1,5 +1,5 @@
 /**
- * FBGEMM's description of embedding indices ("EEG"): import and export. Read from FBGEMM's sources: `TBEDataConfig` and
+ * FBGEMM's description of embedding indices ("EEG"), read; `eeg_export.ts` writes it. Read from FBGEMM's sources: `TBEDataConfig` and
  * `IndicesParams` in `fbgemm_gpu/tbe/bench`, whose JSON has `batch_params`, `indices_params` (`heavy_hitters`, `zipf_q`,
  * `zipf_s`, `index_dtype`, `offset_dtype`) and `pooling_params`, and the estimator's own statistics in
  * `src/tbe/eeg/eeg_models.h`, which say `zipfQ`, `zipfS`, `heavyHitters`. Since fbgemm-gpu 1.9 a config may have an
@@ -16,8 +16,6 @@ import { foundText } from "../../base/diagnostics.ts";
 import { parseProfile, type Profile, PROFILE_VERSION, ProfileError, type ProfileTable } from "./profile.ts";
 import { bagsOf } from "./reuse.ts";
 
-/** Heavy hitters that FBGEMM's estimator writes at most. */
-const MOST_HITTERS = 20;
 /** What a file says that states no rows. */
 const NO_ROWS = "E or maxIndex";
 
@@ -187,71 +185,4 @@ export function importEeg(text: string, source: string, options: { readonly rows
     }),
     `from EEG ${source}`,
   );
-}
-
-/** What FBGEMM's JSON cannot hold, and was left out. */
-export interface EegExport {
-  /** A `TBEDataConfig` as JSON. */
-  readonly text: string;
-  /** What was left out or stands for something else, sentence by sentence. */
-  readonly lost: readonly string[];
-}
-
-/**
- * A table of a profile as FBGEMM's `TBEDataConfig`.
- *
- * @param table The table; its popularity must be a Zipf law with or without heavy hitters.
- * @param options Batch and dimension, which a profile does not have.
- * @throws {ProfileError} If the popularity is not a Zipf law: fit one first.
- */
-export function exportEeg(table: ProfileTable, options: { readonly batch: number; readonly dim: number }): EegExport {
-  const { popularity: { zipf, heavyHitters = [], steps = [] }, bags, name } = table;
-  if (zipf === undefined || steps.length > 0) {
-    throw new ProfileError(
-      `Cannot export table "${name}" as EEG: FBGEMM knows a Zipf-Mandelbrot law with heavy hitters only; fit the trace with ` +
-        '"law": "zipf"',
-    );
-  }
-  if (heavyHitters.length > MOST_HITTERS) {
-    throw new ProfileError(
-      `Cannot export table "${name}" as EEG: it has ${heavyHitters.length} heavy hitters, FBGEMM takes ${MOST_HITTERS}`,
-    );
-  }
-  const q = zipf.q + 1 - heavyHitters.length;
-  const lost: string[] = [];
-  if (q <= 0) {
-    throw new ProfileError(`Cannot export table "${name}" as EEG: zipf_q would be ${q}, FBGEMM needs a number above 0`);
-  }
-  if (table.life !== undefined || table.repeats !== undefined || table.parent !== undefined) {
-    lost.push("Drift, repeats and parents have no place in EEG.");
-  }
-  const sum = bags.reduce((total, [, share]) => total + share, 0);
-  const mean = bags.reduce((total, [length, share]) => total + length * share, 0) / sum;
-  const square = bags.reduce((total, [length, share]) => total + (length - mean) ** 2 * share, 0) / sum;
-  if (square > 0) lost.push("Bag lengths became a mean and a standard deviation, in whole numbers.");
-  const document = {
-    T: table.count,
-    E: table.rows,
-    D: options.dim,
-    mixed_dim: false,
-    weighted: false,
-    batch_params: { B: options.batch, sigma_B: null, vbe_distribution: "normal", vbe_num_ranks: null },
-    indices_params: {
-      heavy_hitters: heavyHitters,
-      zipf_q: q,
-      zipf_s: zipf.s,
-      index_dtype: "torch.int64",
-      offset_dtype: "torch.int64",
-    },
-    pooling_params: {
-      L: Math.max(1, Math.round(mean)),
-      sigma_L: square > 0 ? Math.max(1, Math.round(Math.sqrt(square))) : null,
-      length_distribution: "normal",
-    },
-    use_cpu: false,
-    Es: null,
-    Ds: null,
-    max_indices: null,
-  };
-  return { text: `${JSON.stringify(document, undefined, 2)}\n`, lost };
 }

@@ -78,6 +78,7 @@ Deno.test("verbs about files, tables and this machine answer as their schemas sa
     await answered(`profile ${folder}/t.csv`);
     await answered("provision fsdax", [0, 3]);
     await answered("export torchrec scenarios/plans/hbm.jsonc");
+    await answered("export eeg scenarios/plans/mlperf-dlrmv2.jsonc");
   });
 });
 

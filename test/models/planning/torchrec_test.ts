@@ -6,6 +6,7 @@ import { parsePlan } from "../../../models/planning/load.ts";
 import { torchRecModule, type TorchRecTable, torchRecTables } from "../../../models/planning/torchrec.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { inFolder, runCommand } from "../../cli/command.ts";
+import { pythonSays, pythonWith } from "../../python_with.ts";
 
 const TABLES = {
   skewed: { rows: 5_000_000, dim: 64, profile: { s: 1.2 }, lookups: 20 },
@@ -59,36 +60,16 @@ Deno.test("statistics say what a cache of a size misses, within a hundredth from
   await assertRejects(() => torchRecTables(PLAN, { error: 0 }), RangeError, "Cannot make statistics");
 });
 
-/** A Python that has TorchRec; undefined, which is told, where none has. */
-async function pythonWithTorchRec(): Promise<string | undefined> {
-  const python = Deno.env.get("TIERBENCH_PYTHON") ?? "python3";
-  const args = ["-c", "import torchrec.distributed.planner.shard_estimators"];
-  const found = await new Deno.Command(python, { args, stdin: "null", stdout: "null", stderr: "null" }).output().catch(
-    () => undefined,
-  );
-  if (found?.success === true) return python;
-  console.log(`skipped: ${python} has no torchrec`);
-}
-
 Deno.test("TorchRec loads the module and answers as it is written, where it is installed", async () => {
   const tables = await torchRecTables(PLAN), module = torchRecModule(`odd "name" é`, tables);
   assertStringIncludes(module, 'odd \\"name\\" \\u00e9');
-  const python = await pythonWithTorchRec();
+  const python = await pythonWith("torchrec.distributed.planner.shard_estimators");
   if (python === undefined) return;
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/made.py`, module);
     const script = "import json, made; print(json.dumps({n: [c.pooling_factors[0], c.cache_params.load_factor, " +
       "[c.cache_params.stats.expected_miss_rate(f) for f in (0.001, 0.03, 0.5, 1.0)]] for n, c in made.constraints.items()}))";
-    const { success, stdout, stderr } = await new Deno.Command(python, {
-      args: ["-c", script],
-      cwd: folder,
-      stdin: "null",
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
-    const said = JSON.parse(new TextDecoder().decode(stdout).trim().split("\n").at(-1) ?? "") as Record<
-      string,
-      [number, number, number[]]
-    >;
+    const said = await pythonSays(python, script, [], folder) as Record<string, [number, number, number[]]>;
     for (const table of tables) {
       const [pooling, factor, misses] = said[table.name] ?? [NaN, NaN, []];
       assertEquals([pooling, factor], [table.poolingFactor, table.loadFactor]);

@@ -2,7 +2,9 @@
 
 import "../../native_library.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
-import { exportEeg, importEeg, ProfileError, profileLaw } from "../../../mod.ts";
+import fc from "fast-check";
+import { exportEeg, importEeg, ProfileError, profileLaw, type ProfileTable } from "../../../mod.ts";
+import { bagsOf } from "../../../models/workloads/reuse.ts";
 
 const INDICES = {
   heavy_hitters: [0.1, 0.05],
@@ -30,7 +32,7 @@ Deno.test("importEeg() and exportEeg() are each other's inverse", () => {
   const profile = importEeg(JSON.stringify(CONFIG), "config"), [table] = profile.tables;
   assert(table !== undefined);
   assertEquals([table.count, table.rows, table.bags], [3, 1000, [[4, 1]]]);
-  const { text, lost } = exportEeg(table, { batch: 512, dim: 64 });
+  const { text, lost } = exportEeg([{ table, dim: 64 }], { batch: 512 });
   assertEquals(JSON.parse(text), CONFIG);
   assertEquals(lost, []);
 });
@@ -73,9 +75,9 @@ Deno.test("importEeg() and exportEeg() say what does not fit", () => {
     bags: [[1, 1]] as const,
     popularity: { steps: [{ rows: 9, share: 1 }] },
   };
-  assertThrows(() => exportEeg(table, { batch: 1, dim: 1 }), ProfileError, "Zipf-Mandelbrot");
+  assertThrows(() => exportEeg([{ table, dim: 1 }], { batch: 1 }), ProfileError, "Zipf-Mandelbrot");
   const varied = { ...table, bags: [[1, 0.5], [3, 0.5]] as const, popularity: { zipf: { s: 1, q: 0 } }, life: 5 };
-  assertEquals(exportEeg(varied, { batch: 1, dim: 1 }).lost.length, 2);
+  assertEquals(exportEeg([{ table: varied, dim: 1 }], { batch: 1 }).lost.length, 2);
 });
 
 Deno.test("importEeg() reads a law of each feature, with its rows and its bags", () => {
@@ -119,4 +121,70 @@ Deno.test("importEeg() reads a law of each feature, with its rows and its bags",
       [{ pooling_params: { L: 1, Ls: [1, 0, 1] } }, "Ls[1] is 0, expected a number above 0"],
     ] as const
   ) assertThrows(() => features(changes), ProfileError, message);
+});
+
+const written: fc.Arbitrary<{ table: ProfileTable; dim: number }> = fc.record({
+  rows: fc.integer({ min: 30, max: 2 ** 40 }),
+  count: fc.integer({ min: 1, max: 3 }),
+  bag: fc.oneof(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 4_000 }).map((n) => n / 1000)),
+  s: fc.double({ min: 1e-6, max: 5, noNaN: true }),
+  q: fc.double({ min: 0, max: 1e6, noNaN: true }),
+  hitters: fc.array(fc.double({ min: 1e-6, max: 0.04, noNaN: true }), { maxLength: 20 }),
+  dim: fc.integer({ min: 4, max: 1024 }),
+}).map(({ rows, count, bag, s, q, hitters, dim }) => ({
+  dim,
+  table: {
+    name: "t",
+    rows,
+    count,
+    bags: bagsOf(bag),
+    popularity: { heavyHitters: hitters, zipf: { s, q: q + hitters.length } },
+  },
+}));
+
+Deno.test("importEeg() reads what exportEeg() wrote of several tables, each with its law, rows and bags", () => {
+  fc.assert(
+    fc.property(
+      fc.array(written, { minLength: 2, maxLength: 6 }),
+      fc.integer({ min: 1, max: 1e6 }),
+      (tables, batch) => {
+        const { text, lost } = exportEeg(tables, { batch });
+        assertEquals(lost, []);
+        const features = tables.flatMap(({ table, dim }) =>
+          Array.from({ length: table.count }, () => ({ table, dim }))
+        );
+        const { batch_params, T, Ds } = JSON.parse(text);
+        assertEquals([batch_params.B, T, Ds], [batch, features.length, features.map(({ dim }) => dim)]);
+        const { tables: read } = importEeg(text, "written");
+        assertEquals(
+          read.map((table) => ({ ...table, popularity: { ...table.popularity, zipf: undefined } })),
+          features.map(({ table: { rows, bags, popularity } }, i) => ({
+            name: `table${i}`,
+            rows,
+            bags,
+            count: 1,
+            popularity: { ...popularity, zipf: undefined },
+          })),
+        );
+        for (const [i, { table }] of features.entries()) {
+          const [is, was] = [read[i]?.popularity.zipf, table.popularity.zipf];
+          assertEquals(is?.s, was?.s);
+          // FBGEMM's shift is another number: one addition and back.
+          assert(Math.abs((is?.q ?? NaN) - (was?.q ?? NaN)) <= 1e-9 * (1 + (was?.q ?? 0)), `${is?.q}, ${was?.q}`);
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("exportEeg() says when a uniform law, or bags of many lengths, stand as something else", () => {
+  const uniform = { name: "u", rows: 9, count: 1, bags: [[1, 1]] as const, popularity: { zipf: { s: 0, q: 0 } } };
+  const { text, lost } = exportEeg([{ table: uniform, dim: 4 }], { batch: 1 });
+  assertEquals([lost.length, JSON.parse(text).indices_params.zipf_s > 0], [1, true]);
+  const bags = { ...uniform, bags: [[1, 0.5], [4, 0.5]] as const, popularity: { zipf: { s: 1, q: 0 } } };
+  assertEquals(exportEeg([{ table: bags, dim: 4 }, { table: bags, dim: 4 }], { batch: 1 }).lost, [
+    "Bag lengths became a mean.",
+  ]);
+  assertThrows(() => exportEeg([], { batch: 1 }), ProfileError, "no table");
 });
