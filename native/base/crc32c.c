@@ -45,6 +45,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc_hardware(uint32_t crc, con
     uint64_t strips[3] = {crc, 0, 0};
     for (size_t i = 0; i < STRIP; i += 8) {
       uint64_t words[3];
+      if (i % 64 == 0)
+        for (uint32_t k = 0; k < 3; k++) __builtin_prefetch(p + (k + 3) * STRIP + i);
       for (uint32_t k = 0; k < 3; k++) memcpy(&words[k], p + k * STRIP + i, 8);
       strips[0] = __builtin_ia32_crc32di(strips[0], words[0]);
       strips[1] = __builtin_ia32_crc32di(strips[1], words[1]);

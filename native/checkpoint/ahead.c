@@ -37,16 +37,19 @@ static void *read_ahead(void *argument) {
       continue;
     }
     ts_block_memory *block = place_of(a, a->read);
+    const ts_err err = {a->words, sizeof a->words};
+    ts_read_block next;
     bool there;
     pthread_mutex_unlock(&a->lock);
     TS_SYNC("ahead:before_read");
-    const int32_t status = ts_block_cursor_next(a->cursor, block, &there, (ts_err){a->words, sizeof a->words});
+    int32_t status = ts_block_cursor_next(a->cursor, &next, &there, err);
+    if (status == TS_OK && there) status = ts_block_keep(a->cursor, &next, block, err);
     pthread_mutex_lock(&a->lock);
     a->status = status;
     a->ended = status != TS_OK || !there;
     if (!a->ended) {
       a->read++;
-      a->bytes += block->header.bytes;
+      a->bytes += next.header.bytes;
     }
     pthread_cond_signal(&a->changed);
   }
@@ -55,7 +58,7 @@ static void *read_ahead(void *argument) {
 }
 
 static void release(ts_ahead *a) {
-  for (uint32_t i = 0; i < TS_AHEAD_BLOCKS; i++) free(a->ring[i].payload);
+  for (uint32_t i = 0; i < TS_AHEAD_BLOCKS; i++) free(a->ring[i].memory);
   pthread_cond_destroy(&a->changed);
   pthread_mutex_destroy(&a->lock);
   free(a);
@@ -77,14 +80,14 @@ int32_t ts_ahead_open(ts_block_cursor *cursor, ts_ahead **out, ts_err err) {
 static void take_back(ts_ahead *a) {
   ts_block_memory *block = place_of(a, a->given - 1);
   if (block->capacity > TS_AHEAD_BYTES / TS_AHEAD_BLOCKS) {
-    free(block->payload);
+    free(block->memory);
     *block = (ts_block_memory){0};
   }
   a->lent = false;
   pthread_cond_signal(&a->changed);
 }
 
-int32_t ts_ahead_next(ts_ahead *a, const ts_block_memory **out, ts_err err) {
+int32_t ts_ahead_next(ts_ahead *a, const ts_read_block **out, ts_err err) {
   int32_t status = TS_OK;
   *out = NULL;
   pthread_mutex_lock(&a->lock);
@@ -95,9 +98,9 @@ int32_t ts_ahead_next(ts_ahead *a, const ts_block_memory **out, ts_err err) {
   }
   if (a->read > a->given) {
     ts_block_memory *block = place_of(a, a->given++);
-    a->bytes -= block->header.bytes;
+    a->bytes -= block->block.header.bytes;
     a->lent = true;
-    *out = block;
+    *out = &block->block;
   } else if (a->status != TS_OK) {
     status = ts_fail(err, a->status, "%s", a->words);
   }

@@ -18,7 +18,7 @@ typedef struct ts_ahead ts_ahead;
 int32_t ts_ahead_open(ts_block_cursor *cursor, ts_ahead **out, ts_err err);
 /* The next block, which is the thread's again at the next call; NULL behind the last one. Errors: as ts_block_cursor_next, and
  * the same again at every later call. */
-int32_t ts_ahead_next(ts_ahead *ahead, const ts_block_memory **out, ts_err err);
+int32_t ts_ahead_next(ts_ahead *ahead, const ts_read_block **out, ts_err err);
 /* Ends the thread, wherever it is; a read that is under way is waited for. NULL: nothing. */
 void ts_ahead_close(ts_ahead *ahead);
 

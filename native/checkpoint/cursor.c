@@ -12,6 +12,7 @@ static int32_t no_memory(const ts_block_cursor *c, ts_err err) {
 }
 
 void ts_block_cursor_end(ts_block_cursor *c) {
+  ts_window_end(&c->window);
   if (c->file >= 0) c->chain->disk->close(c->chain->disk, c->file);
   free(c->data);
   *c = (ts_block_cursor){.file = -1};
@@ -46,13 +47,9 @@ static int32_t misplaced(const ts_block_cursor *c, uint64_t place, const char *h
   return ts_fail(err, TS_EFORMAT, "Cannot read %s: the block at offset %llu %s", c->data, (unsigned long long)place, how);
 }
 
-int32_t ts_block_read(const ts_block_cursor *c, uint64_t place, ts_block_memory *out, ts_err err) {
-  ts_block_header *header = &out->header;
+/* Whether the header of the block at `place` is one that was written there. */
+static int32_t check_header(const ts_block_cursor *c, uint64_t place, const ts_block_header *header, ts_err err) {
   const ts_checkpoint_share *share = &c->link->shares[c->share];
-  const uint64_t left = share->bytes - place;
-  if (left < sizeof *header) return misplaced(c, place, "is cut off by the end of the file", err);
-  int error = ts_disk_read(c->chain->disk, c->file, header, sizeof *header, place);
-  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
   const uint32_t crc = ts_crc32c(0, header, offsetof(ts_block_header, header_crc));
   if (crc != header->header_crc && !TS_BUG("a header's checksum is not compared"))
     return damaged(c, place, place, offsetof(ts_block_header, header_crc), header->header_crc, crc, "header", err);
@@ -64,27 +61,73 @@ int32_t ts_block_read(const ts_block_cursor *c, uint64_t place, ts_block_memory 
   if (header->place != place && !TS_BUG("a block of another place is not seen")) return misplaced(c, place, "was written for another place", err);
   if (header->kind <= TS_BLOCK_END || header->kind >= TS_BLOCK_KINDS)
     return misplaced(c, place, "is of a kind that this version does not know; use the version that wrote it", err);
-  if (header->bytes > left - sizeof *header || header->bytes > TS_CHECKPOINT_BLOCK_MOST)
+  if (header->bytes > share->bytes - place - sizeof *header || header->bytes > TS_CHECKPOINT_BLOCK_MOST)
     return misplaced(c, place, "is longer than the file, or than a block may be", err);
-  if (header->bytes > out->capacity) {
-    free(out->payload);
-    out->capacity = TS_ROUND_UP(header->bytes, UINT64_C(4096));
-    out->payload = aligned_alloc(64, out->capacity);
-    if (out->payload == NULL) {
-      out->capacity = 0;
-      return no_memory(c, err);
-    }
-  }
-  error = ts_disk_read(c->chain->disk, c->file, out->payload, header->bytes, place + sizeof *header);
-  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
-  const uint32_t found = ts_crc32c(0, out->payload, header->bytes);
-  if (found != header->payload_crc && !TS_BUG("a payload's checksum is not compared"))
-    return damaged(c, place, place + sizeof *header, header->bytes, header->payload_crc, found, "payload", err);
-  out->share = c->share;
   return TS_OK;
 }
 
+static int32_t check_payload(const ts_block_cursor *c, uint64_t place, const ts_read_block *block, ts_err err) {
+  const uint32_t found = ts_crc32c(0, block->payload, block->header.bytes), stored = block->header.payload_crc;
+  if (found != stored && !TS_BUG("a payload's checksum is not compared"))
+    return damaged(c, place, place + sizeof block->header, block->header.bytes, stored, found, "payload", err);
+  return TS_OK;
+}
+
+/* The block at `place`, through the window. */
+static int32_t read_block(ts_block_cursor *c, uint64_t place, ts_read_block *out, ts_err err) {
+  ts_block_header *header = &out->header;
+  const uint64_t end = c->link->shares[c->share].bytes;
+  unsigned char *bytes;
+  if (end - place < sizeof *header) return misplaced(c, place, "is cut off by the end of the file", err);
+  if (c->window.disk == NULL) ts_window_begin(&c->window, c->chain->disk, c->file, place, c->until != 0 ? c->until : end);
+  int error = ts_window_read(&c->window, place, sizeof *header, &bytes);
+  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
+  memcpy(header, bytes, sizeof *header);
+  const int32_t status = check_header(c, place, header, err);
+  if (status != TS_OK) return status;
+  error = ts_window_read(&c->window, place, sizeof *header + header->bytes, &bytes);
+  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
+  out->payload = bytes + sizeof *header;
+  out->share = c->share;
+  return check_payload(c, place, out, err);
+}
+
+static int32_t make_room(const ts_block_cursor *c, ts_block_memory *out, uint64_t bytes, ts_err err) {
+  if (bytes <= out->capacity) return TS_OK;
+  free(out->memory);
+  out->capacity = TS_ROUND_UP(bytes, UINT64_C(4096));
+  out->memory = malloc(out->capacity);
+  if (out->memory != NULL) return TS_OK;
+  out->capacity = 0;
+  return no_memory(c, err);
+}
+
+int32_t ts_block_keep(const ts_block_cursor *c, const ts_read_block *block, ts_block_memory *out, ts_err err) {
+  const int32_t status = make_room(c, out, block->header.bytes, err);
+  if (status != TS_OK) return status;
+  out->block = *block;
+  out->block.payload = out->memory;
+  if (block->header.bytes > 0) memcpy(out->memory, block->payload, block->header.bytes);
+  return TS_OK;
+}
+
+int32_t ts_block_read(ts_block_cursor *c, uint64_t place, ts_block_memory *out, ts_err err) {
+  ts_block_header *header = &out->block.header;
+  ts_window_end(&c->window); /* the handle is its own while it lasts */
+  if (c->link->shares[c->share].bytes - place < sizeof *header) return misplaced(c, place, "is cut off by the end of the file", err);
+  int error = ts_disk_read(c->chain->disk, c->file, header, sizeof *header, place);
+  if (error != 0) return ts_disk_fail(err, "read", c->data, error);
+  int32_t status = check_header(c, place, header, err);
+  if (status == TS_OK) status = make_room(c, out, header->bytes, err);
+  if (status != TS_OK) return status;
+  out->block.payload = out->memory;
+  out->block.share = c->share;
+  error = ts_disk_read(c->chain->disk, c->file, out->memory, header->bytes, place + sizeof *header);
+  return error != 0 ? ts_disk_fail(err, "read", c->data, error) : check_payload(c, place, &out->block, err);
+}
+
 #define SEARCHED (UINT64_C(4) << 20) /* bytes in which a block is looked for; blocks of rows are far smaller */
+#define LOOKED_AT (UINT64_C(32) << 10) /* of them at a time */
 
 /* Whether what lies there is the header that was written there: a copy of one anywhere else is not. */
 static bool is_header(const ts_block_cursor *c, const unsigned char *bytes, uint64_t place) {
@@ -96,16 +139,20 @@ static bool is_header(const ts_block_cursor *c, const unsigned char *bytes, uint
 }
 
 int32_t ts_block_cursor_find(const ts_block_cursor *c, uint64_t from, uint64_t *place, ts_err err) {
-  const uint64_t end = c->link->shares[c->share].bytes;
+  const uint64_t end = TS_MIN(c->link->shares[c->share].bytes, from + SEARCHED);
+  ts_window window = {0};
+  int error = 0;
   *place = 0;
   if (from >= end) return TS_OK;
-  const uint64_t bytes = TS_MIN(end - from, SEARCHED);
-  unsigned char *window = malloc(bytes);
-  if (window == NULL) return no_memory(c, err);
-  const int error = ts_disk_read(c->chain->disk, c->file, window, bytes, from);
-  for (uint64_t i = 0; error == 0 && *place == 0 && i + sizeof(ts_block_header) <= bytes; i++)
-    if (is_header(c, window + i, from + i)) *place = from + i;
-  free(window);
+  ts_window_begin(&window, c->chain->disk, c->file, from, end);
+  for (uint64_t at = from; error == 0 && *place == 0 && at + sizeof(ts_block_header) <= end; at += LOOKED_AT) {
+    const uint64_t bytes = TS_MIN(end - at, LOOKED_AT + sizeof(ts_block_header) - 1);
+    unsigned char *piece;
+    error = ts_window_read(&window, at, bytes, &piece);
+    for (uint64_t i = 0; error == 0 && *place == 0 && i + sizeof(ts_block_header) <= bytes; i++)
+      if (is_header(c, piece + i, at + i)) *place = at + i;
+  }
+  ts_window_end(&window);
   return error == 0 ? TS_OK : ts_disk_fail(err, "read", c->data, error);
 }
 
@@ -116,17 +163,20 @@ int32_t ts_block_cursor_whole(const ts_block_cursor *c, uint64_t blocks, uint32_
                  (unsigned long long)blocks, (unsigned long long)share->blocks);
 }
 
-int32_t ts_block_cursor_next(ts_block_cursor *c, ts_block_memory *out, bool *there, ts_err err) {
+int32_t ts_block_cursor_next(ts_block_cursor *c, ts_read_block *out, bool *there, ts_err err) {
   *there = false;
-  if (c->until != 0 && c->at >= c->until)
+  if (c->until != 0 && c->at >= c->until) {
+    ts_window_end(&c->window);
     return c->at == c->until ? TS_OK : misplaced(c, c->until, "is covered by the one before it", err);
+  }
   while (c->at == c->link->shares[c->share].bytes) {
+    ts_window_end(&c->window);
     int32_t status = ts_block_cursor_whole(c, c->blocks, c->blocks_crc, err);
     if (status != TS_OK || c->share + 1 == c->link->share_count) return status;
     status = ts_block_cursor_open(c, c->chain, c->link, c->share + 1, err);
     if (status != TS_OK) return status;
   }
-  const int32_t status = ts_block_read(c, c->at, out, err);
+  const int32_t status = read_block(c, c->at, out, err);
   if (status != TS_OK) return status;
   c->at += sizeof out->header + out->header.bytes;
   c->blocks++;

@@ -89,7 +89,7 @@ typedef struct ts_checkpoint_block {
   ts_block_kind kind; /* TS_BLOCK_END: there was none left, the rest is zeros */
   uint32_t table, count;
   uint64_t bytes;
-  const unsigned char *payload; /* aligned to 64 bytes; the reader's, until its next call */
+  const unsigned char *payload; /* of no alignment; the reader's, until its next call */
 } ts_checkpoint_block;
 
 typedef struct ts_checkpoint_reader ts_checkpoint_reader;

@@ -25,7 +25,8 @@ struct ts_checkpoint_reader {
   uint64_t shown;
   spot *before; /* where its BEFORE blocks lie */
   uint64_t before_count, before_capacity;
-  ts_block_memory block; /* one that was read here */
+  ts_read_block block;    /* one that was read here */
+  ts_block_memory again;  /* one of BEFORE, read again */
   uint64_t *control;     /* NULL: nobody wants to know how far it is */
 };
 
@@ -90,7 +91,7 @@ void ts_checkpoint_reader_close(ts_checkpoint_reader *r) {
   ts_chain_free(&r->own);
   free(r->links);
   free(r->before);
-  free(r->block.payload);
+  free(r->again.memory);
   free(r);
 }
 
@@ -162,7 +163,7 @@ int32_t ts_checkpoint_parts_whole(ts_checkpoint_reader *const *readers, uint32_t
   return ts_block_cursor_whole(&readers[0]->cursor, blocks, crc, err);
 }
 
-static ts_checkpoint_block block_of(ts_checkpoint_reader *r, const ts_block_memory *block) {
+static ts_checkpoint_block block_of(ts_checkpoint_reader *r, const ts_read_block *block) {
   const ts_block_header *header = &block->header;
   r->share = block->share;
   r->shown = header->place;
@@ -186,7 +187,7 @@ static bool note_before(ts_checkpoint_reader *r) {
 }
 
 int32_t ts_checkpoint_next(ts_checkpoint_reader *r, ts_checkpoint_block *out, ts_err err) {
-  const ts_block_memory *block = &r->block;
+  const ts_read_block *block = &r->block;
   bool there = true;
   *out = (ts_checkpoint_block){0};
   const int32_t status = r->ahead == NULL ? ts_block_cursor_next(&r->cursor, &r->block, &there, err) : ts_ahead_next(r->ahead, &block, err);
@@ -224,7 +225,7 @@ int32_t ts_checkpoint_previous_before(ts_checkpoint_reader *r, ts_checkpoint_blo
   r->ahead = NULL;
   int32_t status = TS_OK;
   if (before.share != r->cursor.share) status = ts_block_cursor_open(&r->cursor, r->chain, r->link, before.share, err);
-  if (status == TS_OK) status = ts_block_read(&r->cursor, before.at, &r->block, err);
-  if (status == TS_OK) *out = block_of(r, &r->block);
+  if (status == TS_OK) status = ts_block_read(&r->cursor, before.at, &r->again, err);
+  if (status == TS_OK) *out = block_of(r, &r->again.block);
   return status;
 }

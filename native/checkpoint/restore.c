@@ -5,6 +5,7 @@
 #include "checkpoint/lanes.h"
 #include "checkpoint/merge.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct restore {
   const ts_manifest *lines;
   uint32_t tables;
   uint32_t *numbers; /* [tables] in the store, of those of the checkpoint */
+  atomic_bool warms; /* pages are had ready for its rows */
 } restore;
 
 static int32_t lacks(const char *what, ts_err err) {
@@ -102,6 +104,8 @@ static int32_t take_block(void *context, ts_checkpoint_block *block, ts_err err)
   if (ts_control_cancelled(r->control)) return ts_fail(err, TS_ECANCELLED, "Cannot restore a store: it was cancelled");
   if (block->kind == TS_BLOCK_STATE) return TS_OK;
   if (block->table >= r->tables) return lacks("every table that its blocks are of", err);
+  /* From the first block on: what is read before that waits for the medium, and a busy thread would make it wait for a CPU, too. */
+  if (!atomic_exchange_explicit(&r->warms, true, memory_order_relaxed)) ts_refill_warm(r->refill);
   if (r->part != NULL && r->part->keeps != NULL) {
     const int32_t status = choose(r, block, err);
     if (status != TS_OK || block->count == 0) return status;
@@ -178,7 +182,6 @@ static void expect_rows(restore *r) {
     const uint64_t most = bytes / r->store->tables[r->numbers[i]]->layout.stride;
     if (rows != NULL) ts_refill_expect(r->refill, r->numbers[i], TS_MIN(strtoull(rows, NULL, 10), most));
   }
-  ts_refill_warm(r->refill);
 }
 
 /* What tables have beside their rows. */

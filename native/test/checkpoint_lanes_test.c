@@ -205,7 +205,7 @@ static void reads_may_fail(void) {
   uint64_t tried = 0;
   disk.reads = 0;
   CHECK(give(4, &t, &done) == TS_OK);
-  for (uint64_t at = 0; at < disk.reads; at += 1 + disk.reads / 200, tried++) {
+  for (uint64_t at = 0; at < disk.reads; at++, tried++) {
     const uint64_t all = disk.reads;
     disk.fault = LAB_READ_EIO;
     disk.fault_at = at;
@@ -219,7 +219,7 @@ static void reads_may_fail(void) {
     disk.fault = LAB_NO_FAULT;
     disk.reads = all;
   }
-  CHECK(tried > 100);
+  CHECK(tried > 20);
   lab_disk_end(&disk);
 }
 
