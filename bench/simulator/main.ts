@@ -1,5 +1,5 @@
 /**
- * `deno task bench:simulator`: how fast the simulator replays keys, what memory that takes, how far its quick ways are
+ * `deno task bench:simulator`: how fast traces are read and the simulator replays keys, what memory that takes, how far its quick ways are
  * from the exact one, how far emulated batches and steps are from the models, how many published figures that are met a null
  * model misses, how many lie in their bands, and which families of media are not validated. Prints a table and writes
  * `reports/out/bench-simulator.json`; `--only=<parts>` runs some and leaves the other rows of the file. How to read it:
@@ -21,6 +21,7 @@ import { summariseSimulation } from "../../reports/simulation/summary.ts";
 import { machineFacts, planOrUsage, run, withEarlierRows, writeResult } from "../program.ts";
 import { type BenchRow, tableRows } from "../rows.ts";
 import { emulationRatios, emulationRow } from "./emulation_row.ts";
+import { importRows } from "./import_rows.ts";
 import { parsePlan, type Part, partOf } from "./plan.ts";
 import { coverageRow, freeRow, mediaRows, nullRow, parseValues, replayRows } from "./rows.ts";
 import { stepRatios, stepRow } from "./step_row.ts";
@@ -43,6 +44,7 @@ const MEASURE: Readonly<Record<Part, () => Promise<readonly BenchRow[]>>> = {
     return [nullRow(accuracy ?? { within: 0 }), coverageRow(accuracy ?? {}), freeRow(accuracy ?? {})];
   },
   media: async () => mediaRows(await validateModels()),
+  import: importRows,
 };
 
 /** The bench. */

@@ -13,6 +13,7 @@ const ROWS_OF = {
   step: ["step/"],
   published: ["null-models/", "bands/coverage", "published/"],
   media: ["families/", "bands/coverage of media"],
+  import: ["import/"],
 } as const;
 
 /** Part of the bench. */

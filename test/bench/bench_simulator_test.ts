@@ -120,6 +120,7 @@ Deno.test("parsePlan() takes parts; every row of the bench belongs to the part t
     "published",
   ]);
   assertEquals(of([emulationRow({ a: 1 }), stepRow([{ setting: "a", ratios: [1] }])]), ["emulation", "step"]);
+  assertEquals(partOf("import/npy"), "import");
   assertEquals(partOf("gone/row"), undefined);
 });
 

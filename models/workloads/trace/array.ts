@@ -56,10 +56,13 @@ export async function* readArray(
 ): AsyncGenerator<TraceBatch> {
   const roles = arrayLayout(bytes.path, head, options.columns), { table, keys, time } = roles;
   bytes.skip(head.start);
-  const line = head.width * head.columns, batches = new Batches(options.inOrder === true);
+  const line = head.width * head.columns;
+  bytes.align(line);
+  const batches = new Batches(options.inOrder === true);
   // Keys alone, one after the other.
   const plain = keys.length === head.columns && (table ?? roles.sample ?? time) === undefined &&
     (head.columns === 1 || (roles.line === true && keys.every(({ index }, i) => index === i)));
+  const where = () => `"${bytes.path}", line ${row + 1}`;
   let row = 0, before: bigint | undefined;
   for (;;) {
     const block = await bytes.take(line), n = Math.floor(block.length / line);
@@ -79,7 +82,7 @@ export async function* readArray(
       yield { table: keys[0]?.table ?? ONLY_TABLE, keys: numbersOf(block, head), ...bags };
       continue;
     }
-    const view = new DataView(block.buffer);
+    const view = new DataView(block.buffer, block.byteOffset, block.length);
     for (let i = 0; i < n; i++, row++) {
       const field = (column: number) => numberAt(view, i * line + column * head.width, head);
       if (time !== undefined) {
@@ -87,7 +90,6 @@ export async function* readArray(
         if (before !== undefined && now < before) refuse(`the time goes back from ${before} to ${now}`);
         before = now;
       }
-      const where = `"${bytes.path}", line ${row + 1}`;
       for (const each of keys) {
         batches.add(
           table === undefined ? each.table : String(field(table)),

@@ -34,17 +34,25 @@ const WAITING = 1 << 21;
 /** Keys that wait for their batch to be full. */
 class Pending {
   keys = new BigInt64Array(256);
+  /** The same, in halves of 32 bits, the low ones first. */
+  #halves = new Int32Array(this.keys.buffer);
   bags: number[] = [];
   count = 0;
   sample: string | undefined;
 
-  add(key: bigint): void {
+  add(key: bigint | number): void {
     if (this.count === this.keys.length) {
       const larger = new BigInt64Array(2 * this.count);
       larger.set(this.keys);
       this.keys = larger;
+      this.#halves = new Int32Array(larger.buffer);
     }
-    this.keys[this.count++] = key;
+    if (typeof key === "bigint") this.keys[this.count++] = key;
+    else {
+      const place = 2 * this.count++;
+      this.#halves[place] = key | 0; // modulo 2^32
+      this.#halves[place + 1] = Math.floor(key / 2 ** 32);
+    }
   }
 }
 
@@ -56,6 +64,7 @@ export class Batches {
   readonly #inOrder: boolean;
   #waiting = 0;
   #last: string | undefined;
+  #lastPending: Pending | undefined;
 
   /** Without any key. @param inOrder Batches come in the order of the trace, however its tables alternate. */
   constructor(inOrder: boolean) {
@@ -66,17 +75,17 @@ export class Batches {
    * Adds a key.
    *
    * @param table Name of its table.
-   * @param key The key.
+   * @param key The key; a number: a whole one of 2^53 at most.
    * @param sample Word of its sample; keys of one sample and table stand together. Absent: each key is a sample.
-   * @param where Place in the trace, for errors.
+   * @param where Tells the place in the trace, for errors.
    * @throws {TraceError} With too many tables, or too many keys of a sample.
    */
-  add(table: string, key: bigint, sample: string | undefined, where: string): void {
-    let pending = this.#tables.get(table);
+  add(table: string, key: bigint | number, sample: string | undefined, where: () => string): void {
+    let pending = table === this.#last ? this.#lastPending : this.#tables.get(table);
     if (pending === undefined) {
       if (this.#tables.size === MOST_TABLES) {
         throw new TraceError(
-          `Cannot read the trace ${where}: it has more than ${MOST_TABLES} tables; if that column is none of tables, ` +
+          `Cannot read the trace ${where()}: it has more than ${MOST_TABLES} tables; if that column is none of tables, ` +
             `say which holds the keys: --columns key=2`,
         );
       }
@@ -85,6 +94,7 @@ export class Batches {
     }
     if (this.#inOrder && this.#last !== undefined && this.#last !== table) this.#flush(this.#last);
     this.#last = table;
+    this.#lastPending = pending;
     if (this.#waiting >= WAITING) this.#flushOthers(sample);
     if (sample !== undefined) {
       if (sample !== pending.sample) {
@@ -97,7 +107,7 @@ export class Batches {
       pending.bags[pending.bags.length - 1]! += 1;
       if (pending.count === BATCH) {
         throw new TraceError(
-          `Cannot read the trace ${where}: one sample has more than ${MOST_BAG} keys of a table`,
+          `Cannot read the trace ${where()}: one sample has more than ${MOST_BAG} keys of a table`,
         );
       }
     }

@@ -6,10 +6,15 @@
 
 import { ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
+import { numbersOf } from "./numbers.ts";
 import { ORACLE_BYTES } from "./recognise.ts";
+
+/** Words of 32 bits in a record. */
+const WORDS = ORACLE_BYTES / 4;
 
 /** Reads raw little-endian keys. @param width Bytes of each: 4 (signed) or 8. @throws {TraceError} If bytes are left over. */
 export async function* readRaw(bytes: TraceBytes, width: 4 | 8): AsyncGenerator<TraceBatch> {
+  bytes.align(width);
   for (let offset = 0;;) {
     const block = await bytes.take(width);
     if (block.length === 0) return;
@@ -19,10 +24,7 @@ export async function* readRaw(bytes: TraceBytes, width: 4 | 8): AsyncGenerator<
       );
     }
     offset += block.length;
-    const keys = width === 8
-      ? new BigInt64Array(block.buffer)
-      : BigInt64Array.from(new Int32Array(block.buffer), (key) => BigInt(key));
-    yield { table: ONLY_TABLE, keys };
+    yield { table: ONLY_TABLE, keys: numbersOf(block, { width, signed: true, little: true }) };
   }
 }
 
@@ -34,6 +36,7 @@ export async function* readRaw(bytes: TraceBytes, width: 4 | 8): AsyncGenerator<
  */
 export async function* readOracleGeneral(bytes: TraceBytes): AsyncGenerator<TraceBatch> {
   let record = 0, before = 0;
+  bytes.align(ORACLE_BYTES);
   for (;;) {
     const block = await bytes.take(ORACLE_BYTES);
     if (block.length === 0) return;
@@ -41,13 +44,19 @@ export async function* readOracleGeneral(bytes: TraceBytes): AsyncGenerator<Trac
       throw new TraceError(`Cannot read the trace "${bytes.path}", record ${record + 1} of oracleGeneral: ${what}`);
     };
     if (block.length % ORACLE_BYTES !== 0) refuse(`${block.length} bytes are left over; a record has ${ORACLE_BYTES}`);
-    const view = new DataView(block.buffer), n = block.length / ORACLE_BYTES, keys = new BigInt64Array(n);
-    for (let i = 0; i < n; i++, record++) {
-      const time = view.getUint32(i * ORACLE_BYTES, true), next = view.getBigInt64(i * ORACLE_BYTES + 16, true);
+    // Records are six words of 32 bits, of which two and two make a number of 64; keys are copied as their halves.
+    const own = block.byteOffset % 4 === 0 ? block : block.slice(), n = block.length / ORACLE_BYTES;
+    const words = new Uint32Array(own.buffer, own.byteOffset, n * WORDS);
+    const keys = new BigInt64Array(n), halves = new Uint32Array(keys.buffer);
+    for (let i = 0, at = 0; i < n; i++, at += WORDS, record++) {
+      const time = words[at] as number, low = words[at + 4] as number, high = words[at + 5] as number;
       if (time < before) refuse(`the time goes back from ${before} to ${time}`);
-      if (next !== -1n && next <= record) refuse(`the next access is ${next}, which lies behind`);
+      // Two's complement; -1: there is none.
+      const next = (high | 0) * 2 ** 32 + low;
+      if (next <= record && next !== -1) refuse(`the next access is ${next}, which lies behind`);
       before = time;
-      keys[i] = view.getBigInt64(i * ORACLE_BYTES + 4, true);
+      halves[2 * i] = words[at + 1] as number;
+      halves[2 * i + 1] = words[at + 2] as number;
     }
     yield { table: ONLY_TABLE, keys };
   }

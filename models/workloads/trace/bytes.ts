@@ -10,7 +10,14 @@ import { openUserFile } from "../../../base/user_file.ts";
 import { TraceError } from "./batch.ts";
 import { ZstdFrames } from "./zstd_frames.ts";
 
-const BLOCK = 1 << 18;
+/** Bytes that are read at a time: so many that what a read costs by itself is little, and no more than processors keep near. */
+const BLOCK = 1 << 20;
+
+/** A block at least: of a file that grows, and of the end of any. */
+const LEAST = 1 << 12;
+
+/** How a decoder gives out what it unpacked: in large blocks, but for little. @param packed Bytes that it is given. */
+const chunks = (packed: number) => ({ chunkSize: Math.min(1 << 18, Math.max(1 << 14, 4 * packed)) });
 
 /** How a file is packed. */
 export type Packing = "gzip" | "zstd";
@@ -21,11 +28,6 @@ function packingOf(head: Uint8Array): Packing | undefined {
   return undefined;
 }
 
-/** Blocks that stay as they are when the next one is read; the source stays open. */
-async function* copies(blocks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for (let next = await blocks.next(); next.done !== true; next = await blocks.next()) yield next.value.slice();
-}
-
 /** The bytes of one frame of zstd data. @param left What of a block lies behind its end, and comes first; changed. */
 async function* frameOf(blocks: AsyncGenerator<Uint8Array>, left: Uint8Array[]): AsyncGenerator<Uint8Array> {
   const frame = new ZstdFrames();
@@ -34,11 +36,11 @@ async function* frameOf(blocks: AsyncGenerator<Uint8Array>, left: Uint8Array[]):
     if (next?.done === true) throw new Error("the last frame has no end");
     const block = left.pop() ?? next?.value ?? new Uint8Array(), end = frame.add(block);
     yield block.subarray(0, end);
-    if (end < block.length) left.push(block.slice(end));
+    if (end < block.length) left.push(block.subarray(end));
   } while (!frame.whole);
   if (left.length > 0) return;
   const next = await blocks.next();
-  if (next.done !== true) left.push(next.value.slice());
+  if (next.done !== true) left.push(next.value);
 }
 
 /** A part of a file that is read like a file of its own. */
@@ -65,14 +67,24 @@ export class TraceBytes implements Disposable {
   readonly packing: Packing | undefined;
   /** The file, or what this is a part of. */
   readonly #source: Deno.FsFile | TraceBytes;
-  readonly #unpacked: AsyncIterator<Uint8Array>;
+  readonly #unpacked: AsyncIterator<Uint8Array<ArrayBuffer>>;
   #decoder: Transform | undefined;
   /** Bytes that were read and not yet given out. */
   #held: Uint8Array<ArrayBuffer> = new Uint8Array();
   #ended = false;
+  /** Of a plain file: where what was read and given on ends, and the read of what comes then if it is on its way. */
+  #position = 0;
+  #ahead: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  /** Numbers of so many bytes lie from some place of the file on, so that reads end between two of them. */
+  #numbers = { unit: 1, from: 0 };
 
   private constructor(
-    source: { readonly file: Deno.FsFile; readonly path: string; readonly size: number; readonly start: Uint8Array } | {
+    source: {
+      readonly file: Deno.FsFile;
+      readonly path: string;
+      readonly size: number;
+      readonly start: Uint8Array<ArrayBuffer>;
+    } | {
       readonly whole: TraceBytes;
       readonly part: Part;
     },
@@ -100,7 +112,7 @@ export class TraceBytes implements Disposable {
     try {
       const { size, isDirectory } = await file.stat();
       if (isDirectory) throw new TraceError(`Cannot read the trace "${path}": it is a folder; give a file`);
-      const start = new Uint8Array(BLOCK);
+      const start = new Uint8Array(size === 0 ? BLOCK : Math.max(LEAST, Math.min(BLOCK, size)));
       let count = 0;
       while (count < 8) {
         const read = await file.read(start.subarray(count));
@@ -131,15 +143,38 @@ export class TraceBytes implements Disposable {
     }
   }
 
-  async *#plain(file: Deno.FsFile, start: Uint8Array): AsyncGenerator<Uint8Array> {
+  /** Begins to read the next block. Nobody may be waiting for it where reading stops early, so what it throws is kept. */
+  #begin(file: Deno.FsFile): Promise<Uint8Array<ArrayBuffer>> {
+    const { unit, from } = this.#numbers, extra = (this.#position + BLOCK - from) % unit;
+    const left = this.size === 0 ? Infinity : this.size - this.#position;
+    const block = new Uint8Array(left < BLOCK ? Math.max(LEAST, left) : BLOCK - Math.max(0, extra));
+    const reading = file.read(block).then((count) => block.subarray(0, count ?? 0));
+    reading.catch(() => {});
+    return reading;
+  }
+
+  async *#plain(file: Deno.FsFile, start: Uint8Array<ArrayBuffer>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    this.#position = start.length;
     yield start;
-    const buffer = new Uint8Array(BLOCK);
-    for (let read = await file.read(buffer); read !== null; read = await file.read(buffer)) {
-      yield buffer.subarray(0, read);
+    for (;;) {
+      const block = await (this.#ahead ?? this.#begin(file));
+      this.#ahead = undefined;
+      this.#position += block.length;
+      if (block.length === 0) return;
+      // While this one is used, the next is read: not of files that end within a block or two.
+      if (block.length > BLOCK / 2) this.#ahead = this.#begin(file);
+      yield block;
     }
   }
 
-  async *#stored(whole: TraceBytes, part: Part): AsyncGenerator<Uint8Array> {
+  /** Goes to another place of a plain file, from which the next block is. */
+  async #seek(file: Deno.FsFile, place: number): Promise<void> {
+    await this.#ahead;
+    this.#ahead = undefined;
+    this.#position = await file.seek(place, Deno.SeekMode.Start);
+  }
+
+  async *#stored(whole: TraceBytes, part: Part): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let left = part.packed; left > 0;) {
       const block = (await whole.take()).subarray(0, left);
       if (block.length === 0) {
@@ -150,15 +185,15 @@ export class TraceBytes implements Disposable {
     }
   }
 
-  async *#part(whole: TraceBytes, part: Part): AsyncGenerator<Uint8Array> {
+  async *#part(whole: TraceBytes, part: Part): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const refuse = (what: string, cause?: unknown): never => {
       throw new TraceError(`Cannot read "${part.path}": ${what}`, { cause });
     };
     const stored = this.#stored(whole, part);
-    const blocks = part.deflated ? this.#decode(stored, createInflateRaw()) : stored;
+    const blocks = part.deflated ? this.#decode(stored, createInflateRaw(chunks(part.packed))) : stored;
     let crc = 0, size = 0;
     for (;;) {
-      let next: IteratorResult<Uint8Array>;
+      let next: IteratorResult<Uint8Array<ArrayBuffer>>;
       try {
         next = await blocks.next();
       } catch (error) {
@@ -177,15 +212,19 @@ export class TraceBytes implements Disposable {
     }
   }
 
-  async *#unpack(file: Deno.FsFile, packing: Packing, start: Uint8Array): AsyncGenerator<Uint8Array> {
+  async *#unpack(
+    file: Deno.FsFile,
+    packing: Packing,
+    start: Uint8Array<ArrayBuffer>,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const blocks = this.#plain(file, start);
     try {
       if (packing === "gzip") {
-        yield* this.#decode(blocks, createGunzip());
+        yield* this.#decode(blocks, createGunzip(chunks(this.size)));
         return;
       }
       const left: Uint8Array[] = [];
-      do yield* this.#decode(frameOf(blocks, left), createZstdDecompress()); while (left.length > 0);
+      do yield* this.#decode(frameOf(blocks, left), createZstdDecompress(chunks(this.size))); while (left.length > 0);
     } catch (error) {
       throw new TraceError(
         `Cannot read the trace "${this.path}": its ${packing} data are damaged or cut short: ${
@@ -195,12 +234,16 @@ export class TraceBytes implements Disposable {
     }
   }
 
-  async *#decode(blocks: AsyncGenerator<Uint8Array>, decoder: Transform): AsyncGenerator<Uint8Array> {
+  async *#decode(
+    blocks: AsyncGenerator<Uint8Array>,
+    decoder: Transform,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     this.#decoder = decoder;
-    const packed = Readable.from(copies(blocks));
+    const packed = Readable.from(blocks);
     packed.on("error", (error) => decoder.destroy(error));
     packed.pipe(decoder);
-    for await (const block of decoder) yield block as Uint8Array;
+    // Node's buffers have a slice() that copies nothing.
+    for await (const { buffer, byteOffset, length } of decoder) yield new Uint8Array(buffer, byteOffset, length);
   }
 
   /** Reads on; false at the end. */
@@ -210,6 +253,10 @@ export class TraceBytes implements Disposable {
     if (next.done === true) {
       this.#ended = true;
       return false;
+    }
+    if (this.#held.length === 0) {
+      this.#held = next.value;
+      return true;
     }
     const held = new Uint8Array(this.#held.length + next.value.length);
     held.set(this.#held);
@@ -224,17 +271,26 @@ export class TraceBytes implements Disposable {
     return this.#held.subarray(0, most);
   }
 
+  /** Says that numbers of so many bytes lie from here on, so that as few of them as can be are cut by the ends of reads. */
+  align(unit: number): void {
+    this.#alignTo(unit, this.#held.length);
+  }
+
+  /** @param behind Bytes that were read and lie in front of the next read, here or in a part of this. */
+  #alignTo(unit: number, behind: number): void {
+    if (this.#source instanceof TraceBytes) this.#source.#alignTo(unit, behind + this.#source.#held.length);
+    else this.#numbers = { unit, from: this.#position - behind };
+  }
+
   /**
    * The next bytes, as many as come at once, a multiple of `unit`; fewer than `unit` only at the end of the file; none
-   * behind it. They are the caller's.
+   * behind it. Nobody else writes to them.
    */
   async take(unit: number = 1): Promise<Uint8Array<ArrayBuffer>> {
     while (this.#held.length < unit && await this.#more());
     const whole = this.#held.length < unit ? this.#held.length : this.#held.length - this.#held.length % unit;
-    const held = this.#held;
-    // All of it, in memory of its own, is given away as it is.
-    const out = whole === held.length && held.buffer.byteLength === whole ? held : held.slice(0, whole);
-    this.#held = held.subarray(whole);
+    const out = this.#held.subarray(0, whole);
+    this.#held = this.#held.subarray(whole);
     return out;
   }
 
@@ -247,7 +303,7 @@ export class TraceBytes implements Disposable {
   async range(start: number, end: number): Promise<ArrayBuffer> {
     const out = new Uint8Array(end - start);
     if (this.#source instanceof TraceBytes) throw new TypeError("A part of a file has no ranges");
-    await this.#source.seek(start, Deno.SeekMode.Start);
+    await this.#seek(this.#source, start);
     for (let at = 0; at < out.length;) {
       const read = await this.#source.read(out.subarray(at));
       if (read === null) throw new TraceError(`Cannot read the trace "${this.path}": it ends too early`);
@@ -268,9 +324,9 @@ export class TraceBytes implements Disposable {
       if (left <= this.#held.length || this.#source instanceof TraceBytes || this.packing !== undefined) continue;
       left -= this.#held.length;
       this.#held = new Uint8Array();
-      const at = await this.#source.seek(0, Deno.SeekMode.Current);
+      const at = this.#position;
       if (at + left > this.size) throw new TraceError(`Cannot read the trace "${this.path}": it ends too early`);
-      await this.#source.seek(left, Deno.SeekMode.Current);
+      await this.#seek(this.#source, at + left);
       return;
     }
   }

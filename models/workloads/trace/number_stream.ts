@@ -12,6 +12,7 @@ import { type NumberForm, numbersOf } from "./numbers.ts";
 export class NumberStream implements Disposable {
   readonly #bytes: TraceBytes;
   readonly #form: NumberForm;
+  #aligned = false;
 
   /** Reads on where a file has been read to. @param form How its numbers are stored. */
   constructor(bytes: TraceBytes, form: NumberForm) {
@@ -26,7 +27,10 @@ export class NumberStream implements Disposable {
 
   /** The next numbers. @throws {TraceError} If there are not so many. */
   async next(count: number): Promise<BigInt64Array<ArrayBuffer>> {
-    const size = count * this.#form.width, block = await this.#bytes.peek(size);
+    const { width } = this.#form, size = count * width;
+    if (!this.#aligned) this.#bytes.align(width);
+    this.#aligned = true;
+    const block = await this.#bytes.peek(size);
     if (block.length < size) throw new TraceError(`Cannot read "${this.#bytes.path}": it ends too early`);
     const numbers = numbersOf(block, this.#form);
     this.#bytes.skip(size);

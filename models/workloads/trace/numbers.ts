@@ -22,14 +22,34 @@ export function numberAt(view: DataView, at: number, { width, signed, little }: 
   return BigInt(signed ? view.getInt8(at) : view.getUint8(at));
 }
 
-/** All numbers of a block, which has a whole number of them. */
-export function numbersOf(block: Uint8Array, form: NumberForm): BigInt64Array<ArrayBuffer> {
-  const { width } = form, out = new BigInt64Array(block.length / width);
-  if (width === 8 && form.little) {
-    new Uint8Array(out.buffer).set(block); // the machine's order is the lowest byte first
+/** Whether numbers of these bytes can be looked at where they are. */
+function lies(block: Uint8Array, width: number): boolean {
+  return block.byteOffset % width === 0;
+}
+
+/** 32-bit numbers in pairs, as which 64-bit numbers lie in memory: the low halves, and what their sign or its absence makes of the high. */
+function widened(low: Int32Array | Int16Array | Int8Array, signed: boolean, mask: number): BigInt64Array<ArrayBuffer> {
+  const out = new BigInt64Array(low.length), halves = new Int32Array(out.buffer);
+  for (let i = 0, k = 0; i < low.length; i++) {
+    const half = low[i] as number;
+    halves[k++] = signed ? half : half & mask;
+    halves[k++] = signed ? half >> 31 : 0;
+  }
+  return out;
+}
+
+/** All numbers of a block, which has a whole number of them: of 64-bit ones where they are, if they lie so. */
+export function numbersOf(block: Uint8Array<ArrayBuffer>, form: NumberForm): BigInt64Array<ArrayBuffer> {
+  const { width, signed, little } = form, count = block.length / width;
+  if (width > 1 && !little) {
+    const out = new BigInt64Array(count), view = new DataView(block.buffer, block.byteOffset, block.length);
+    for (let i = 0; i < count; i++) out[i] = numberAt(view, i * width, form);
     return out;
   }
-  const view = new DataView(block.buffer, block.byteOffset, block.length);
-  for (let i = 0; i < out.length; i++) out[i] = numberAt(view, i * width, form);
-  return out;
+  // The machine's order is the lowest byte first.
+  const own = lies(block, width) ? block : block.slice(), { buffer, byteOffset } = own;
+  if (width === 8) return new BigInt64Array(buffer, byteOffset, count);
+  if (width === 4) return widened(new Int32Array(buffer, byteOffset, count), signed, -1);
+  if (width === 2) return widened(new Int16Array(buffer, byteOffset, count), signed, 0xffff);
+  return widened(new Int8Array(buffer, byteOffset, count), signed, 0xff);
 }

@@ -261,7 +261,7 @@ export async function* readParquet(
       for (const { table: own, column } of keys) {
         const value = of(column, i);
         if (!column.list) {
-          batches.add(named ?? own, keyFrom(value, () => where), word, where);
+          batches.add(named ?? own, keyFrom(value, () => where), word, () => where);
           continue;
         }
         const list = Array.isArray(value) ? value : [];
@@ -270,7 +270,7 @@ export async function* readParquet(
             `Cannot read the trace ${where}: it has ${list.length} keys, expected at most ${MOST_BAG}`,
           );
         }
-        for (const key of list) batches.add(named ?? own, keyFrom(key, () => where), word ?? String(row), where);
+        for (const key of list) batches.add(named ?? own, keyFrom(key, () => where), word ?? String(row), () => where);
       }
       if (batches.ready.length > 0) yield* batches.take();
     }

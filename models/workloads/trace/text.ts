@@ -7,11 +7,15 @@
 import { Batches, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
 import { fieldsOf, type Layout, layoutOf, sampleOf, type TraceColumns } from "./columns.ts";
+import { NumberLines } from "./number_lines.ts";
 import { HEAD } from "./recognise.ts";
 import { keyOf, timeOf } from "./words.ts";
 
+const LF = 10, CR = 13;
 /** A line without an end is not kept in memory beyond this many characters. */
 const LONGEST_LINE = 65_536;
+/** Bytes of a character at most. */
+const MOST_BYTES = 4;
 /** Lines that are looked at to tell columns. */
 const LOOKED_AT = 1000;
 /** In place of a category that is missing. No key of a Criteo file is negative. */
@@ -23,37 +27,29 @@ function categoryOf(word: string, table: string, where: string): bigint {
   throw new TraceError(`Cannot read the trace ${where}: ${table} is "${word}", expected a hexadecimal number`);
 }
 
-/** Lines as they come; line ends are LF, CRLF or, where the head has no LF, CR. */
-async function* linesOf(bytes: TraceBytes): AsyncGenerator<readonly string[]> {
-  const head = await bytes.peek(HEAD);
-  const end = !head.includes(10) && head.includes(13) ? "\r" : "\n";
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let rest = "", number = 0;
-  const damaged = (what: string) =>
-    new TraceError(`Cannot read the trace "${bytes.path}", line ${number + 1} or after: ${what}`);
-  for (;;) {
-    const block = await bytes.take(), last = block.length === 0;
-    let text: string;
-    try {
-      text = decoder.decode(block, { stream: !last });
-    } catch {
-      throw damaged("it is no UTF-8 text");
-    }
-    if (text.includes("\0")) throw damaged("it has NUL characters: binary data, no text");
-    const lines = (rest + text).split(end);
-    rest = last ? "" : lines.pop() ?? "";
-    const longest = rest.length > LONGEST_LINE ? lines.length : lines.findIndex((line) => line.length > LONGEST_LINE);
-    if (longest >= 0) {
-      throw new TraceError(
-        `Cannot read the trace "${bytes.path}", line ${
-          number + longest + 1
-        }: it has more than ${LONGEST_LINE} characters`,
-      );
-    }
-    number += lines.length;
-    yield end === "\n" ? lines.map((line) => line.endsWith("\r") ? line.slice(0, -1) : line) : lines;
-    if (last) return;
-  }
+/** The lines of a text as bytes, without decoding them. */
+interface Lines {
+  /** Reads on. @returns A block that begins with a line; ends within one, unless it is the last. */
+  readonly next: () => Promise<{ readonly block: Uint8Array; readonly last: boolean }>;
+  /** Says where the last line that was used ended. */
+  readonly used: (bytes: number) => void;
+}
+
+function linesOf(bytes: TraceBytes): Lines {
+  let rest: Uint8Array = new Uint8Array(), held: Uint8Array = rest;
+  return {
+    async next() {
+      const block = await bytes.take();
+      if (rest.length === 0) held = block;
+      else {
+        held = new Uint8Array(rest.length + block.length);
+        held.set(rest);
+        held.set(block, rest.length);
+      }
+      return { block: held, last: block.length === 0 };
+    },
+    used: (count) => void (rest = held.subarray(count)),
+  };
 }
 
 /** How the text is read, by its head. */
@@ -102,46 +98,84 @@ export async function* readText(
   const { layout, comments } = await layoutOfHead(bytes, options);
   const { table, keys, time, criteo } = layout, batches = new Batches(options.inOrder === true);
   let number = 0, empty = 0, before = -Infinity;
-  for await (const lines of linesOf(bytes)) {
-    for (const line of lines) {
-      number++;
-      if (number <= comments || (number === comments + 1 && layout.header)) continue;
-      const where = `"${bytes.path}", line ${number}`;
-      if (line.trim() === "") {
-        empty ||= number; // only right at the end
-        continue;
-      }
-      if (empty > 0) throw new TraceError(`Cannot read the trace "${bytes.path}", line ${empty}: it is empty`);
-      if (line.startsWith("#")) {
-        throw new TraceError(
-          `Cannot read the trace ${where}: it begins with #, as comments do, which stand above the first key; take it out`,
+  const where = () => `"${bytes.path}", line ${number}`;
+  const refuse = (what: string): never => {
+    throw new TraceError(`Cannot read the trace ${where()}: ${what}`);
+  };
+  const checkNotEmpty = () => {
+    if (empty > 0) throw new TraceError(`Cannot read the trace "${bytes.path}", line ${empty}: it is empty`);
+  };
+  /** Any line. */
+  const add = (line: string): void => {
+    if (line.includes("\0")) refuse("it has NUL characters: binary data, no text");
+    if (number <= comments || (number === comments + 1 && layout.header)) return;
+    if (line.trim() === "") {
+      empty ||= number; // only right at the end
+      return;
+    }
+    checkNotEmpty();
+    if (line.startsWith("#")) {
+      refuse("it begins with #, as comments do, which stand above the first key; take it out");
+    }
+    const fields = fieldsOf(line, layout.separator);
+    if (fields.length !== layout.fields) {
+      refuse(`it has ${fields.length} fields, the first line has ${layout.fields}`);
+    }
+    if (time !== undefined) {
+      const now = timeOf(fields[time] ?? "", where());
+      if (now < before) {
+        refuse(
+          `the time goes back from ${before} to ${now}; sort the lines by it, or leave it out if they are in order: ` +
+            `--columns key=${layout.names[keys[0]?.index ?? 0] ?? 1}`,
         );
       }
-      const fields = fieldsOf(line, layout.separator);
-      if (fields.length !== layout.fields) {
-        throw new TraceError(
-          `Cannot read the trace ${where}: it has ${fields.length} fields, the first line has ${layout.fields}`,
-        );
-      }
-      if (time !== undefined) {
-        const now = timeOf(fields[time] ?? "", where);
-        if (now < before) {
-          throw new TraceError(
-            `Cannot read the trace ${where}: the time goes back from ${before} to ${now}; sort the lines by it, or ` +
-              `leave it out if they are in order: --columns key=${layout.names[keys[0]?.index ?? 0] ?? 1}`,
-          );
+      before = now;
+    }
+    const named = table === undefined ? undefined : fields[table] ?? "";
+    if (named === "") refuse("the table is empty");
+    for (const each of keys) {
+      const word = fields[each.index] ?? "";
+      const key = criteo ? categoryOf(word, each.table, where()) : keyOf(word, where());
+      batches.add(named ?? each.table, key, sampleOf(layout, (column) => fields[column] ?? "", number), where);
+    }
+  };
+  const lines = linesOf(bytes), plain = NumberLines.takes(layout) ? new NumberLines(layout, LONGEST_LINE) : undefined;
+  const head = await bytes.peek(HEAD), end = !head.includes(LF) && head.includes(CR) ? CR : LF;
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const sample = (): string => plain?.sample.word ?? "";
+  for (;;) {
+    const { block, last } = await lines.next();
+    let at = 0;
+    while (at < block.length) {
+      const next = plain === undefined || end !== LF || number < comments + 1 ? 0 : plain.read(block, at);
+      if (plain !== undefined && next > 0) {
+        number++;
+        checkNotEmpty();
+        at = next;
+        for (let i = 0; i < keys.length; i++) {
+          const name = table === undefined ? keys[i]?.table ?? "" : plain.table.word;
+          batches.add(name, plain.keys[i] as number, sampleOf(layout, sample, number), where);
         }
-        before = now;
-      }
-      const named = table === undefined ? undefined : fields[table] ?? "";
-      if (named === "") throw new TraceError(`Cannot read the trace ${where}: the table is empty`);
-      for (const each of keys) {
-        const word = fields[each.index] ?? "";
-        const key = criteo ? categoryOf(word, each.table, where) : keyOf(word, where);
-        batches.add(named ?? each.table, key, sampleOf(layout, (column) => fields[column] ?? "", number), where);
+      } else {
+        const found = block.indexOf(end, at), to = found < 0 ? block.length : found;
+        const long = to - at > MOST_BYTES * LONGEST_LINE;
+        if (found < 0 && !last && !long) break;
+        number++;
+        let line = "";
+        try {
+          if (!long) line = decoder.decode(block.subarray(at, to));
+        } catch {
+          refuse("it is no UTF-8 text");
+        }
+        if (long || line.length > LONGEST_LINE) refuse(`it has more than ${LONGEST_LINE} characters`);
+        if (number === 1) line = line.replace(/^\ufeff/, "");
+        add(end === LF && line.endsWith("\r") ? line.slice(0, -1) : line);
+        at = to + 1;
       }
       if (batches.ready.length > 0) yield* batches.take();
     }
+    if (last) break;
+    lines.used(at);
   }
   yield* batches.end();
 }
