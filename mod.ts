@@ -74,6 +74,12 @@ export {
   popularityLaw,
   type ZipfLaw,
 } from "./ffi/curve.ts";
+export {
+  rowCacheHits,
+  type RowCacheSize,
+  rowCacheSize,
+  type RowCacheSizeOptions,
+} from "./models/simulation/row_cache_size.ts";
 export { type CacheSize, cacheSize, type CacheSizeOptions } from "./models/workloads/cache_size.ts";
 export {
   type ConfiguredTable,

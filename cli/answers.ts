@@ -60,6 +60,8 @@ export interface CacheAnswer {
   readonly rule: number;
   /** The caches. */
   readonly sizes: readonly (CacheSize & {
+    /** Places of a set, of a set-associative cache; absent: a row may be anywhere. */
+    readonly ways?: number;
     /** Bytes of the cache; null where none hits so often. */
     readonly bytes: number | null;
     /** Share of the lookups that a cache one GiB larger answers; null where none hits often enough. */

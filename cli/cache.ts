@@ -1,6 +1,16 @@
 // @ts-types="@commander-js/extra-typings"
 import type { Command } from "commander";
-import { cacheSize, EVICTION_POLICIES, type EvictionPolicy, formatBytes, missRatioCurve } from "../mod.ts";
+import {
+  type CacheSize,
+  cacheSize,
+  EVICTION_POLICIES,
+  type EvictionPolicy,
+  formatBytes,
+  missRatioCurve,
+  rowCacheHits,
+  type RowCacheSize,
+  rowCacheSize,
+} from "../mod.ts";
 import { answerText } from "./answers.ts";
 import { keysOrLaw } from "./curve.ts";
 import { UsageError } from "./exit_codes.ts";
@@ -14,6 +24,12 @@ function positive(name: string): (text: string) => number {
     if (text.trim() !== "" && value > 0 && Number.isFinite(value)) return value;
     throw new UsageError(`Cannot use --${name} ${text}: give a positive number`);
   };
+}
+
+function ways(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isSafeInteger(value) && value > 0) return value;
+  throw new UsageError(`Cannot use --ways ${text}: give how many places a row may have, such as FBGEMM's 32`);
 }
 
 /** A share of hits, written as one or in per cent. */
@@ -39,6 +55,7 @@ steady state counts, where all have come.
 Examples:
   tierbench cache trace.csv --hit 90% --row-bytes 640
   tierbench cache criteo-kaggle --table C3 --hit 95% --policy all --batch 53248
+  tierbench cache trace.csv --hit 90% --ways 32
   tierbench cache --rows 1e9 --s 1.05 --hit 0.8`;
 
 /** `tierbench cache`: the smallest cache that hits often enough. */
@@ -55,6 +72,11 @@ export function addCache(program: Command, { terminal }: Context): void {
     .option("--s <skew>", "its skew", Number, 1.05)
     .option("--q <shift>", "what flattens its head", Number, 0)
     .option("--policy <names>", `all, or some of ${EVICTION_POLICIES.join(",")}`, policies, ["lru"])
+    .option(
+      "--ways <n>",
+      "also a cache on a GPU, where a row has so many places: 32 is FBGEMM's, least recently used",
+      ways,
+    )
     .option("--batch <n>", "lookups that come together and count each row once", positive("batch"), 1)
     .option("--row-bytes <n>", "bytes of a row in the cache", positive("row-bytes"), 256)
     .option("--columns <roles>", COLUMNS_HELP)
@@ -62,28 +84,30 @@ export function addCache(program: Command, { terminal }: Context): void {
     .option("--format <name>", FORMAT_HELP)
     .option("--json", "for machines: a size for each policy")
     .addHelpText("after", HELP)
-    .action(async (word, { hit, table, rows, s, q, policy: asked, batch, rowBytes, json, ...how }) => {
+    .action(async (word, { hit, table, rows, s, q, policy: asked, ways, batch, rowBytes, json, ...how }) => {
       if ((word === undefined) === (rows === undefined)) {
         throw new UsageError("Cannot size a cache: give either a trace, a profile or --rows");
       }
       const of = word === undefined
         ? { law: { rows: rows ?? 1, s, q } }
         : await keysOrLaw(word, table, traceOptions(how));
-      const found = asked.map((policy) => {
-        const size = cacheSize({ ...of, hits: hit, batch, policy });
-        const more = size.rows === undefined ? undefined : missRatioCurve({
-          ...of,
-          batch,
-          policy,
-          method: size.method,
-          sizes: [size.rows + Math.floor(2 ** 30 / rowBytes)],
-        }).missRatios[0];
-        return {
-          ...size,
-          bytes: size.rows === undefined ? null : size.rows * rowBytes,
-          hitsOfOneGiBMore: more === undefined ? null : 1 - more,
-        };
+      const gib = Math.floor(2 ** 30 / rowBytes);
+      const told = <T extends CacheSize | RowCacheSize>(size: T, hitsOf: (rows: number) => number | undefined) => ({
+        ...size,
+        bytes: size.rows === undefined ? null : size.rows * rowBytes,
+        hitsOfOneGiBMore: (size.rows === undefined ? undefined : hitsOf(size.rows + gib)) ?? null,
       });
+      const found: ReturnType<typeof told<CacheSize | RowCacheSize>>[] = asked.map((policy) => {
+        const size = cacheSize({ ...of, hits: hit, batch, policy }), { method } = size;
+        return told(size, (held) => {
+          const { missRatios: [missed] } = missRatioCurve({ ...of, batch, policy, method, sizes: [held] });
+          return missed === undefined ? undefined : 1 - missed;
+        });
+      });
+      if (ways !== undefined) {
+        const sets = { ...of, batch, ways };
+        found.push(told(rowCacheSize({ ...sets, hits: hit }), (held) => rowCacheHits(sets).of(held)));
+      }
       const distinct = found[0]?.distinct ?? 0, rule = hit * distinct * rowBytes;
       if (json) return terminal.out(answerText("cache", { hit, batch, rowBytes, rule, sizes: found }));
       const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
@@ -94,17 +118,18 @@ export function addCache(program: Command, { terminal }: Context): void {
       );
       terminal.out(tableText([
         ["policy", "how", "rows", "of all", "bytes", "hits there", "with one GiB more"],
-        ...found.map(({ policy, method, rows: held, hits, bytes, hitsOfOneGiBMore: more }) =>
-          held === undefined ? [policy, method, "none", "", "", `${percent(hits)} at most`, ""] : [
-            policy,
+        ...found.map(({ policy, method, rows: held, hits, bytes, hitsOfOneGiBMore: more, ...size }) => {
+          const name = "ways" in size ? `${policy}, ${size.ways} ways` : policy;
+          return held === undefined ? [name, method, "none", "", "", `${percent(hits)} at most`, ""] : [
+            name,
             method,
             String(held),
             percent(held / distinct),
             formatBytes(bytes ?? 0),
             percent(hits),
             percent(more ?? NaN),
-          ]
-        ),
+          ];
+        }),
       ]));
       const best = found.flatMap(({ bytes }) => bytes ?? []).sort((a, b) => a - b)[0];
       if (best === undefined) return;

@@ -12,6 +12,7 @@ import { type EegExport, type EegTable, exportEeg } from "../workloads/eeg_expor
 import { ProfileError, type ProfileTable } from "../workloads/profile.ts";
 import { bagsOf } from "../workloads/reuse.ts";
 import { profileAt } from "../workloads/scaled_law.ts";
+import { lawOf } from "./inputs.ts";
 import type { ResolvedPlanFile, ResolvedPlanTable } from "./plan_file.ts";
 
 /** Iterations that are counted, and that are not: those of FBGEMM's own runs of this benchmark. */
@@ -167,10 +168,10 @@ export async function tbeCommands(
     });
   }
   for (const { table, dim, of } of tables) {
-    const { zipf = { s: 0, q: 0 } } = table.popularity, { rows } = table;
+    const { rows } = table, law = await lawOf(rows, of.profile, file.directory);
     const config = JSON.parse(exportEeg([{ table, dim }], { batch }).text);
     const { heavy_hitters: hitters, zipf_q, zipf_s } = config.indices_params;
-    const found = cacheSize({ law: { rows, ...zipf }, hits, batch: Math.max(1, batch * of.lookups) });
+    const found = cacheSize({ law, hits, batch: Math.max(1, batch * of.lookups) });
     const factor = (found.rows ?? rows) / rows;
     commands.push({
       about:
