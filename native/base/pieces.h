@@ -25,5 +25,8 @@ void ts_piece_give_back(ts_pieces *pieces, void *piece, uint64_t bytes);
 /* Memory from the system, undefined which pages: aligned to huge pages, which are asked for, where it is large enough for one
  * and they are wanted; without them otherwise, also where the system makes them unasked. NULL: there is none. */
 unsigned char *ts_pages_map(uint64_t bytes, int node, bool huge);
+/* Has such memory, of whole huge pages, which nobody has written yet, in huge pages from now on: not only asked for, had. A device's
+ * requests are as large as the pages that they go to. False: the system gives none, or does not tell (before Linux 6.1). */
+bool ts_pages_have_huge(unsigned char *memory, uint64_t bytes);
 
 #endif

@@ -13,11 +13,6 @@
 #define SMALL_WINDOW (UINT64_C(256) << 10) /* through the cache: what a core has in its own caches */
 #define SAMPLES 64u /* pages of a file that are asked for in the cache */
 
-/* Linux 6.1; headers may be older. */
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
 /* ---- past the cache ---- */
 
 /* Whether at least half of the file's bytes are in the page cache. A system that does not tell says that all are. */
@@ -41,37 +36,18 @@ static bool set_direct(const ts_window *w, bool direct) {
 
 /* ---- memory ---- */
 
-/* So many bytes, from an address that large pages may begin at; NULL: none. */
-static unsigned char *map(uint64_t bytes) {
-  const uint64_t around = bytes < LARGE_PAGE ? bytes : bytes + LARGE_PAGE;
-  unsigned char *base = mmap(NULL, around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return NULL;
-  if (around == bytes) return base;
-  const uint64_t before = TS_ROUND_UP((uintptr_t)base, LARGE_PAGE) - (uintptr_t)base, after = around - before - bytes;
-  if (before > 0) munmap(base, before);
-  if (after > 0) munmap(base + before + bytes, after);
-  return base + before;
-}
-
 static void unmap(ts_window *w) {
   if (w->memory != NULL) munmap(w->memory, w->capacity);
   w->memory = NULL;
   w->capacity = 0;
 }
 
-/* In pages as large as a device's requests may be: not only asked for, had. */
-static bool make_large(unsigned char *memory, uint64_t bytes) {
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  for (uint64_t at = 0; at < bytes; at += LARGE_PAGE) memory[at] = 0; /* one is had where a write finds nothing */
-  return madvise(memory, bytes, MADV_COLLAPSE) == 0;
-}
-
 /* Memory for at least so many bytes; the first `kept` of what there was stay. */
 static int grow(ts_window *w, uint64_t bytes, uint64_t kept) {
   bytes = TS_ROUND_UP(bytes, bytes < LARGE_PAGE ? TS_PAGE : LARGE_PAGE);
-  unsigned char *memory = map(bytes);
+  unsigned char *memory = ts_pages_map(bytes, -1, true);
   if (memory == NULL) return -ENOMEM;
-  if (w->direct) make_large(memory, bytes); /* a block that is larger than a window */
+  if (w->direct) ts_pages_have_huge(memory, bytes); /* a block that is larger than a window */
   if (kept > 0) memcpy(memory, w->memory, kept);
   unmap(w);
   w->memory = memory;
@@ -87,7 +63,7 @@ void ts_window_begin(ts_window *w, const ts_disk_ops *disk, int file, uint64_t f
   const uint64_t all = until > from ? until - from : 0;
   const int descriptor = disk->descriptor(disk, file);
   if (all >= DIRECT_LEAST && descriptor >= 0 && !is_cached(descriptor, from, until) && grow(w, LARGE_PAGE, 0) == 0)
-    w->direct = make_large(w->memory, w->capacity) && set_direct(w, true);
+    w->direct = ts_pages_have_huge(w->memory, w->capacity) && set_direct(w, true);
   if (w->direct) return;
   unmap(w);
   /* Where there is no memory now, the first read says so. */

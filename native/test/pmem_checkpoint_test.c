@@ -234,7 +234,8 @@ typedef struct reader {
   world *w;
   pthread_t id;
   _Atomic bool stop;
-  uint64_t wrong, read;
+  _Atomic uint64_t read;
+  uint64_t wrong;
 } reader;
 
 static void *read_on(void *context) {
@@ -242,7 +243,7 @@ static void *read_on(void *context) {
   while (!atomic_load(&r->stop)) {
     unsigned char row[CP_ROW], expected[CP_ROW], *rows = row;
     char text[256] = "";
-    const int64_t key = cp_key((uint32_t)(r->read++ % CP_KEYS));
+    const int64_t key = cp_key((uint32_t)(atomic_fetch_add(&r->read, 1) % CP_KEYS));
     uint8_t found = 0;
     if (ops->get(r->w->table, 1, &key, &rows, &found, (ts_err){text, sizeof text}) != TS_OK) r->wrong++;
     if (!found) continue;
@@ -260,6 +261,8 @@ static void checkpoints_beside_readers(void) {
   cp_make(&m, &w, where("threads"), 1 << 20, 14, NULL);
   put_range(&m, 0, CP_KEYS);
   for (uint32_t i = 0; i < 2; i++) pthread_create(&readers[i].id, NULL, read_on, &readers[i]);
+  for (uint32_t i = 0; i < 2; i++)
+    while (atomic_load(&readers[i].read) == 0) sched_yield(); /* a thread that has no CPU yet would read nothing */
   for (uint32_t round = 0; round < 60; round++) {
     CHECK(cp_begin(&m, 4) == TS_OK);
     put_range(&m, 0, CP_KEYS / 2);
@@ -270,7 +273,7 @@ static void checkpoints_beside_readers(void) {
   for (uint32_t i = 0; i < 2; i++) {
     atomic_store(&readers[i].stop, true);
     pthread_join(readers[i].id, NULL);
-    CHECK(readers[i].wrong == 0 && readers[i].read > 0);
+    CHECK_MSG(readers[i].wrong == 0, "%llu of %llu", (unsigned long long)readers[i].wrong, (unsigned long long)readers[i].read);
   }
   cp_check(&w, &m.now, "threads");
   for (uint32_t at = m.n; at-- > 0;) {

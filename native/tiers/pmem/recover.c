@@ -162,6 +162,7 @@ static int32_t insert(scan *s) {
     return ts_fail(s->err, TS_EFULL, "Cannot open table \"%s\": its index needs %llu more bytes of DRAM, the limit refuses them; raise the first size",
                    t->name, (unsigned long long)wanted);
   if (status != TS_OK) return ts_fail(s->err, status, "Cannot open table \"%s\": no memory for its index", t->name);
+  for (uint32_t i = 0; i < s->n; i++) ts_index_prepare(&t->index, s->hashes[i]);
   for (uint32_t i = 0; i < s->n; i++) {
     if (ts_index_find_one(&t->index, s->keys[i]) != TS_LOCATION_NONE)
       s->twice = s->places[i];
@@ -219,6 +220,9 @@ static int32_t look_at(scan *s, uint64_t place) {
 static int32_t scan_all(scan *s) {
   ts_pm_table *t = s->t;
   int32_t status = TS_OK;
+  uint64_t all = 0;
+  for (uint32_t segment = 0; segment < t->segment_count; segment++) all += t->segments[segment].places;
+  ts_index_expect(&t->index, TS_MIN(t->cuts[s->opened].cut.rows, all));
   ts_control_more(s->control, t->medium_bytes); /* after those of the tables before it */
   for (uint32_t segment = 0; segment < t->segment_count && status == TS_OK; segment++) {
     const uint32_t places = t->segments[segment].places;

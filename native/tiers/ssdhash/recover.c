@@ -9,7 +9,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
+#define LARGE_PAGE (UINT64_C(2) << 20)
 
 typedef struct map_header {
   uint64_t magic;
@@ -497,12 +500,22 @@ uint64_t ts_ssd_scratch_bytes(const ts_ssd_table *t) {
 }
 
 unsigned char *ts_ssd_take_pages(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n, uint64_t *bytes) {
-  uint64_t page = 0;
+  uint64_t page = TS_SSD_BLOCK;
   for (uint32_t i = 0; i < n; i++) page = TS_MAX(page, found[i].file->layout.page_bytes);
-  unsigned char *buffer = NULL;
-  *bytes = TS_MAX(page, UINT64_C(1) << 20);
-  while ((buffer = ts_ssd_take_memory(t, *bytes)) == NULL && *bytes > page) *bytes = TS_MAX(page, *bytes / 2);
-  return buffer;
+  for (*bytes = TS_ROUND_UP(page, LARGE_PAGE);; *bytes = TS_MAX(page, *bytes / 2)) {
+    unsigned char *buffer = NULL;
+    const bool charged = ts_budget_take(t->dram, TS_PURPOSE_BUFFERS, *bytes);
+    if (charged) buffer = ts_pages_map(*bytes, -1, *bytes % LARGE_PAGE == 0);
+    if (charged && buffer == NULL) ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, *bytes);
+    if (buffer != NULL && *bytes % LARGE_PAGE == 0) ts_pages_have_huge(buffer, *bytes); /* reads are slower without */
+    if (buffer != NULL || *bytes <= page) return buffer;
+  }
+}
+
+void ts_ssd_give_pages(ts_ssd_table *t, unsigned char *buffer, uint64_t bytes) {
+  if (buffer == NULL) return;
+  munmap(buffer, bytes);
+  ts_budget_give_back(t->dram, TS_PURPOSE_BUFFERS, bytes);
 }
 
 static int32_t load_all(ts_ssd_table *t, ts_ssd_found *found, uint32_t n, const live_map *map, ts_err err) {
@@ -540,7 +553,7 @@ static int32_t load_all(ts_ssd_table *t, ts_ssd_found *found, uint32_t n, const 
     if (status == TS_OK) status = load(t, &found[i], buffer, bytes, scratch, err);
     t->next_number = TS_MAX(t->next_number, file->number + 1);
   }
-  ts_ssd_give_memory(t, buffer, bytes);
+  ts_ssd_give_pages(t, buffer, bytes);
   ts_ssd_give_memory(t, scratch, scratch_bytes);
   return status;
 }

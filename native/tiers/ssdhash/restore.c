@@ -247,9 +247,12 @@ static int32_t load_all(ts_ssd_table *t, restoring *r, const ts_ssd_found *found
     else
       found[i].file->charged = found[i].size;
   }
+  /* Its segments as large as they will be: keys come in the order in which rows went down, shard after shard, and would lie far
+   * from their homes in segments that grow. */
+  if (status == TS_OK) ts_index_expect(&t->index, TS_MIN(r->images[r->n - 1].tail.rows, total / t->row_bytes));
   if (t->control != NULL) __atomic_fetch_add(&t->control[TS_CONTROL_TOTAL], total, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < n && status == TS_OK; i++) status = load(t, r, &found[i], err);
-  ts_ssd_give_memory(t, r->buffer, r->buffer_bytes);
+  ts_ssd_give_pages(t, r->buffer, r->buffer_bytes);
   ts_ssd_give_memory(t, r->scratch, scratch_bytes);
   return status;
 }

@@ -371,8 +371,10 @@ void ts_ssd_measure(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n);
 int32_t ts_ssd_index_record(ts_ssd_table *t, ts_ssd_file *file, uint32_t slot, const ts_ssd_record *record,
                             unsigned char *scratch, ts_err err);
 uint64_t ts_ssd_scratch_bytes(const ts_ssd_table *t); /* of the above */
-/* Room for reading whole pages of the files, at most 1 MiB unless a page is longer. */
+/* Room for reading whole pages of the files, at most 2 MiB unless a page is longer; a huge page where there is one to be had. NULL:
+ * the budget refuses even one page. */
 unsigned char *ts_ssd_take_pages(ts_ssd_table *t, const ts_ssd_found *found, uint32_t n, uint64_t *bytes);
+void ts_ssd_give_pages(ts_ssd_table *t, unsigned char *buffer, uint64_t bytes);
 /* append held, nothing in memory unwritten. */
 int32_t ts_ssd_write_map(ts_ssd_table *t, ts_err err);
 
