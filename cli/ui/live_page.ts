@@ -64,6 +64,7 @@ export const livePage: string = `<!DOCTYPE html>
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
 <p class="muted">tierbench run</p>
 <h1 id="name">A run</h1>
 <p><span id="now" role="status">Waiting for the run</span> <span id="left" class="muted"></span></p>
@@ -74,6 +75,7 @@ export const livePage: string = `<!DOCTYPE html>
 </table>
 <ul id="said"></ul>
 <p class="muted">Speeds are medians of the samples so far and have no intervals: the report has them. This page is on this machine alone.</p>
+</main>
 <script>${SCRIPT}</script>
 </body>
 </html>

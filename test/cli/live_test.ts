@@ -2,8 +2,7 @@
 
 import "../native_library.ts";
 import { LiveRun } from "../../cli/ui/live.ts";
-import { fixtureResult } from "../fixtures/result_fixture.ts";
-import type { RunEvent } from "../../mod.ts";
+import { CASE, EVENTS, rate } from "../fixtures/run_events.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "../assert.ts";
 import { runCommand } from "./command.ts";
 
@@ -24,31 +23,6 @@ async function answer(url: string, request: string): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, n)).split("\r\n")[0] ?? "";
 }
 
-const { samples: [sample], run } = fixtureResult({ samples: 1, steps: 20 });
-assert(sample !== undefined);
-const rate = 20 * sample.batch / (sample.stepNs.reduce((sum, ns) => sum + ns, 0) / 1e9);
-const progress = { type: "progress", id: "dram#1", position: 1, samples: 4, phase: "train", total: 20 } as const;
-const EVENTS: readonly RunEvent[] = [
-  { type: "machine", machine: run.machine },
-  {
-    type: "plan",
-    name: "<modes>",
-    repetitions: 3,
-    budget: 60,
-    seed: 1,
-    lines: [
-      { case: sample.case, evidence: "measured", how: "measured" },
-      { case: "hbm", how: "left out: no device" },
-    ],
-  },
-  { ...progress, done: 5, rate: 9, secondsLeft: undefined },
-  { type: "sample", record: sample, samples: 4 },
-  { type: "sample", record: { ...sample, virtual: true }, samples: 4 },
-  { type: "sample", record: { ...sample, again: true }, samples: 4 },
-  { ...progress, position: 2, done: 10, rate: 9, secondsLeft: 12 },
-  { type: "notice", message: "a \u{1F600} note" },
-];
-
 Deno.test("a page that is open, and one that opens later, are told what happens, without records, and that it ended", async () => {
   let early, late;
   {
@@ -63,15 +37,15 @@ Deno.test("a page that is open, and one that opens later, are told what happens,
     type: "plan",
     name: "<modes>",
     repetitions: 3,
-    cases: [{ case: sample.case, kind: "measured", how: "measured" }, {
+    cases: [{ case: CASE, kind: "measured", how: "measured" }, {
       case: "hbm",
       kind: "left out",
       how: "left out: no device",
     }],
   };
   const done = [
-    { type: "sample", case: sample.case, rate },
-    { type: "sample", case: sample.case, rate: null }, // no speed of a virtual medium
+    { type: "sample", case: CASE, rate },
+    { type: "sample", case: CASE, rate: null }, // no speed of a virtual medium
   ];
   const second = now(0.375, "2 of 4: dram#1, train", 12), note = { type: "note", text: "a \u{1F600} note" };
   const end = { type: "end", text: "over" };

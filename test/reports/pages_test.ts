@@ -12,6 +12,8 @@ import { ask } from "../../models/planning/ask/ask.ts";
 import { loadPlan } from "../../models/planning/load.ts";
 import { loadSimulation } from "../../models/simulation/load.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
+import { LiveRun } from "../../cli/ui/live.ts";
+import { renderCalibration } from "../../reports/calibration/page.ts";
 import { renderAsk } from "../../reports/ask/page.ts";
 import { renderContribution } from "../../reports/contribution/page.ts";
 import { publishReports } from "../../reports/publish/publish.ts";
@@ -19,6 +21,7 @@ import { renderReport, renderSimulation } from "../../reports/report.ts";
 import { contributionOf } from "../../scenarios/contribution/contribution.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
+import { EVENTS } from "../fixtures/run_events.ts";
 import { ADA } from "../scenarios/contribution/machines.ts";
 import { accessibility, browser, unfold } from "./chromium.ts";
 import { writeReports } from "./publish/reports.ts";
@@ -30,6 +33,11 @@ const MOST_WORDS = 2000;
 
 const DEFAULT = fixtureResult({ failed: true, work: true, curve: true, models: true });
 const scenario = (name: string): string => new URL(`../../scenarios/${name}`, import.meta.url).pathname;
+
+const LOADED = [
+  { threads: 1, bytesPerSecond: 0.8e9, ns: 80, low: 64, high: 100, modelNs: 81 },
+  { threads: 4, bytesPerSecond: 20e9, ns: 200, low: 180, high: 240, modelNs: 210 },
+];
 
 /** Writes a page of each kind and says where. */
 async function writePages(folder: string): Promise<Readonly<Record<string, string>>> {
@@ -48,6 +56,13 @@ async function writePages(folder: string): Promise<Readonly<Record<string, strin
     simulation: renderSimulation(simulation),
     plan: renderAsk(plan, { plan: "{}", command: "tierbench ask plan.jsonc", version: "0" }),
     contribution: renderContribution(contribution),
+    calibration: renderCalibration({ name: "node0", readBandwidth: 20e9, loaded: LOADED }, {
+      date: "2026-11-24",
+      cpu: "A processor whose name is as long as names of processors are (R) 9999X 2.40GHz",
+      virtual: true,
+      quick: true,
+      command: "tierbench calibrate --out a-file-with-a-rather-long-name-in-some-folder.json",
+    }),
   };
   const paths: Record<string, string> = {};
   for (const [name, text] of Object.entries(pages)) {
@@ -72,7 +87,9 @@ async function opened(
 ): Promise<Page> {
   const { colorScheme, ...viewport } = of;
   const page = await (await running.newContext({ colorScheme, viewport })).newPage();
-  await page.goto(pathToFileURL(path).href);
+  const served = path.startsWith("http:");
+  await page.goto(served ? path : pathToFileURL(path).href);
+  if (served) await page.waitForSelector("#said li"); // it has been told what happened
   return page;
 }
 
@@ -96,7 +113,9 @@ Deno.test({
     const running = await browser();
     const folder = await Deno.makeTempDir();
     try {
-      const paths = await writePages(folder);
+      await using live = new LiveRun(0);
+      for (const event of EVENTS) live.show(event);
+      const paths = { ...await writePages(folder), live: live.url } as Readonly<Record<string, string>>;
       for (const [name, path] of Object.entries(paths)) {
         for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]] as const) {
           await t.step(`${name}, ${colorScheme}, ${width} pixels: no sideways scroll, axe is content`, async () => {
