@@ -212,3 +212,4 @@ export type {
   SimulatedPlan,
 } from "../models/planning/plan_types.ts";
 export { type SizedTable, type TableSize, tableSize } from "../models/planning/size.ts";
+export type { RowRulePrices } from "../models/costs/row_rule.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { breakEvenMap, DRIVE_READS, PRICE_RATIOS } from "../summary/break_even_map.ts";
+import { breakEvenMap, PRICE_RATIOS } from "../summary/break_even_map.ts";
+import { DRIVE_READS } from "../../models/costs/row_rule.ts";
 import { bytesText } from "../../base/bytes.ts";
 import { prefixed, significant } from "../../base/numbers.ts";
 import type { Summary } from "../summary/summary_types.ts";

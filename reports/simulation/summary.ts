@@ -25,6 +25,9 @@ import { type CaseMoney, driveWrites, namesMachines, type NoMoney, studyMoney, t
 import { moneySentences, type MoneyTerms } from "./money_words.ts";
 import { pricesIn } from "../../models/costs/machine_cost.ts";
 import { DOLLARS } from "../../models/costs/currency.ts";
+import type { PriceBook } from "../../models/costs/price_book.ts";
+import { rowRulePrices, rowRuleText } from "../../models/costs/row_rule.ts";
+import { rowBytes } from "../../models/simulation/native_options.ts";
 import { listText } from "../text/format.ts";
 import { answersOf } from "./answer.ts";
 import { missText, targetSentence } from "./target_words.ts";
@@ -315,6 +318,13 @@ function pricesOf({ run: { scenario, started } }: SimulationResult, options: Sum
   return { prices, bill, terms: { sign: prices.sign, bill, currency, asOf } };
 }
 
+/** How often a row must be read to belong in DRAM; nothing where the book has no price of memory or of a drive. */
+function rowRuleOf({ run: { scenario: { workload: { tables } } } }: SimulationResult, book: PriceBook, sign: string) {
+  const prices = rowRulePrices(book), rows = tables.reduce((sum, { rows, count }) => sum + rows * count, 0);
+  const bytes = tables.reduce((sum, table) => sum + table.rows * table.count * rowBytes(table), 0);
+  return prices === undefined ? [] : [rowRuleText(prices, Math.round(bytes / rows), sign)];
+}
+
 function moneyText(terms: SimulationSummary["money"]): string {
   if (terms === undefined) return "no price: no configuration says what its machine is (configurations.X.machine)";
   return `${
@@ -378,7 +388,10 @@ export function summariseSimulation(result: SimulationResult, options: SummaryOp
     explanations,
     deviations,
     ...(accuracy === undefined ? {} : { accuracy }),
-    sentences: sentencesOf(result, studies, accuracy, priced?.terms),
+    sentences: [
+      ...sentencesOf(result, studies, accuracy, priced?.terms),
+      ...(priced === undefined ? [] : rowRuleOf(result, priced.prices.dated, priced.terms.sign)),
+    ],
     cautions: [
       "Every figure is simulated: virtual time over media models, nothing was measured on this machine",
       ...why,

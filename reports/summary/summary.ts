@@ -9,8 +9,10 @@ import type { QualityRecord, Result } from "../../scenarios/record.ts";
 import { ablation, aucChange } from "./ablation.ts";
 import { groupSamples, identicalRows, summariseCase } from "./case_summary.ts";
 import { checkResult } from "./check_result.ts";
-import type { CaseSummary, FastMode, ModelAccuracy, QualitySummary, Summary } from "./summary_types.ts";
+import type { CaseSummary, FastMode, ModelAccuracy, Pricing, QualitySummary, Summary } from "./summary_types.ts";
 import { findingsOf, gradeOf } from "./findings.ts";
+import { ownRowBytes } from "./break_even_map.ts";
+import { rowRulePrices, rowRuleText } from "../../models/costs/row_rule.ts";
 import { priceCases } from "./pricing.ts";
 import { type ScenarioView, viewScenario } from "./scenario_view.ts";
 import { mapEstimate } from "../statistics/bootstrap.ts";
@@ -79,7 +81,14 @@ export function summarise(result: Result, options: SummaryOptions = {}): Summary
     findings,
     grade: gradeOf(findings),
   };
-  return { ...facts, verdict: verdict(facts) };
+  const found = verdict(facts), rule = rowRuleOf(cases, pricing);
+  return { ...facts, verdict: { ...found, sentences: [...found.sentences, ...rule] } };
+}
+
+/** How often a row must be read to belong in DRAM; nothing where the report has no price of memory or of a drive. */
+function rowRuleOf(cases: readonly CaseSummary[], pricing: Pricing | undefined): string[] {
+  const prices = pricing === undefined ? undefined : rowRulePrices(pricing), rowBytes = ownRowBytes(cases);
+  return prices === undefined || rowBytes === undefined ? [] : [rowRuleText(prices, rowBytes, pricing?.sign ?? "$")];
 }
 
 /** The media models that the cases name, each once alone and once behind Memory Mode, in the order of the cases. */

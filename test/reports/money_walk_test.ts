@@ -80,7 +80,7 @@ Deno.test.each(simulations)(
       }
     }
     for (const sentence of summary.sentences.filter((text) => AMOUNT.test(text))) {
-      assert(/at prices of \d{4}|at most [\d.]+ \$/.test(sentence), sentence);
+      assert(/at prices of \d{4}|at most [\d.]+ \$|\$\/GB, \d{4}/.test(sentence), sentence);
     }
     assert(!/NaN|undefined|Infinity/.test(texts[0] ?? ""), texts[0]);
   },

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { DOLLARS, inCurrency } from "../../costs/currency.ts";
+import { type RowRulePrices, rowRulePrices } from "../../costs/row_rule.ts";
 import { type Instance, type PriceBook, pricesAsOf } from "../../costs/price_book.ts";
 import type { PlanPricing } from "../bill.ts";
 import { planInputs } from "../inputs.ts";
@@ -41,6 +43,8 @@ export interface Asked {
    * none, or where the best is so many already.
    */
   readonly sure?: Plan;
+  /** What memory and a drive cost; absent where the book does not say. */
+  readonly rowRule?: RowRulePrices;
   /** What would turn it around. */
   readonly turns: readonly Turn[];
   /** The cheapest machines for rent, of anybody in the price book, that meet the target: what a purchase saves. Absent: none do. */
@@ -73,6 +77,8 @@ export async function ask(
   )
     .slice(0, 2);
   const { best } = answer;
+  const { currency = DOLLARS } = pricing;
+  const rowRule = rowRulePrices(pricesAsOf(inCurrency(book, currency, inputs.prices), inputs.prices));
   const wayOfDoubt = ({ machine }: PlanDoubt): string | undefined => {
     const found = request.machines.find(({ name }) => name === machine);
     return found === undefined ? undefined : wayOf(found);
@@ -111,6 +117,7 @@ export async function ask(
     ),
     doubts,
     ...(sure === undefined ? {} : { sure }),
+    ...(rowRule === undefined ? {} : { rowRule }),
     turns: turns ? await turnsOf({ file, book, pricing, inputs, request, answer }) : [],
     ...rentedOf(inputs, book, pricing),
   };
