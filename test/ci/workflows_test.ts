@@ -122,34 +122,105 @@ Deno.test("the workflow of the pages runs, publishes and deploys, with no secret
   for (const [path] of workflows) assert(!/secrets\./.test(read(path)), `${path} uses a secret`);
 });
 
-Deno.test("publish.sh adds the new report to those of earlier runs, keeps the newest 60 and writes the summary", async () => {
-  // The same commands, with a publisher that only makes the files it would.
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(
-      `${folder}/npx`,
-      '#!/bin/sh\necho "$@" > asked; mkdir -p site; ls history | wc -l > site/summary.md\n',
-      { mode: 0o755 },
+/** Runs publish.sh in a clone whose origin is beside it, with a publisher that only makes the files it would. */
+async function withSite(
+  body: (of: {
+    readonly publish: (
+      report: string,
+      publisher?: string,
+    ) => Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
+    readonly origin: (...args: string[]) => Promise<string>;
+    readonly folder: string;
+  }) => Promise<void>,
+): Promise<void> {
+  const publisher = 'echo "$@" > asked; mkdir -p site; ls history | wc -l > site/summary.md';
+  await withPrograms({ npx: publisher }, async (folder, env) => {
+    const [clone, bare] = [`${folder}/clone`, `${folder}/origin`];
+    await done("git", ["init", "-q", "--bare", bare], folder);
+    await done("git", ["init", "-q", clone], folder);
+    await done("git", ["remote", "add", "origin", bare], clone);
+    await body({
+      folder,
+      origin: (...args) => done("git", args, bare),
+      async publish(report, other = publisher) {
+        await Deno.writeTextFile(`${folder}/bin/npx`, `#!/bin/bash\n${other}\n`);
+        await Deno.mkdir(`${clone}/site`, { recursive: true });
+        await Deno.writeTextFile(`${clone}/site/index.html`, report);
+        const { code, stdout, stderr } = await new Deno.Command("bash", {
+          args: [script("publish.sh")],
+          cwd: clone,
+          env: { ...env, GITHUB_STEP_SUMMARY: `${folder}/summary` },
+          stdin: "null",
+        }).output();
+        return { code, out: new TextDecoder().decode(stdout), err: new TextDecoder().decode(stderr) };
+      },
+    });
+  });
+}
+
+Deno.test("publish.sh begins a history on a branch of its own, adds to it, and keeps the newest 60 in one commit", async () => {
+  await withSite(async ({ publish, origin, folder }) => {
+    const first = await publish("one");
+    assertEquals(first.code, 0, first.err);
+    const [only = ""] = (await origin("ls-tree", "--name-only", "reports")).split("\n");
+    assertMatch(only, /^\d{4}-\d\d-\d\dT\d{6}-\d{9}Z\.html$/);
+    // A history of 65 days, as the branch could have it.
+    await Deno.mkdir(`${folder}/old`);
+    for (let day = 10; day < 75; day++) await Deno.writeTextFile(`${folder}/old/2020-${day}.html`, `${day}`);
+    await origin("--work-tree", `${folder}/old`, "add", "-A");
+    const tree = await origin("write-tree");
+    const commit = await origin("-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", tree, "-m", "old");
+    await origin("update-ref", "refs/heads/reports", commit);
+    const next = await publish("two");
+    assertEquals(next.code, 0, next.err);
+    const kept = (await origin("ls-tree", "--name-only", "reports")).split("\n");
+    assertEquals([kept.length, kept[0]], [60, "2020-16.html"]);
+    assertEquals(await origin("show", `reports:${kept[59]}`), "two");
+    assertEquals(await origin("rev-list", "--count", "reports"), "1");
+    assertEquals(Deno.readTextFileSync(`${folder}/summary`).trim().split("\n").at(-1), "60");
+    assertMatch(
+      Deno.readTextFileSync(`${folder}/clone/asked`),
+      /^-y deno@\S+ task tierbench publish history --out site /,
     );
-    await Deno.mkdir(`${folder}/site`);
-    await Deno.writeTextFile(`${folder}/site/index.html`, "new");
-    await Deno.mkdir(`${folder}/history`);
-    for (let day = 10; day < 75; day++) await Deno.writeTextFile(`${folder}/history/2020-${day}.html`, `${day}`);
-    const { success, stderr } = await new Deno.Command("bash", {
-      args: [decodeURIComponent(new URL(".github/scripts/publish.sh", root).pathname)],
-      cwd: folder,
-      env: { PATH: `${folder}:${Deno.env.get("PATH")}`, GITHUB_STEP_SUMMARY: `${folder}/summary` },
-      stdin: "null",
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
-    assertMatch(Deno.readTextFileSync(`${folder}/asked`), /^-y deno@\S+ task tierbench publish history --out site /);
-    assertEquals(Deno.readTextFileSync(`${folder}/summary`).trim(), "60");
-    const kept = [...Deno.readDirSync(`${folder}/history`)].map(({ name }) => name).sort();
-    assertEquals(kept[0], "2020-16.html");
-    assertEquals(Deno.readTextFileSync(`${folder}/history/${kept[59]}`), "new");
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
+});
+
+Deno.test("publish.sh leaves the history as it was where publishing fails, and takes up what another run added meanwhile", async () => {
+  await withSite(async ({ publish, origin, folder }) => {
+    assertEquals((await publish("one")).code, 0);
+    const before = await origin("rev-parse", "reports");
+    const failed = await publish("two", 'echo "Cannot publish: 1.html is damaged" >&2; exit 4');
+    assertEquals(failed.code, 4);
+    assertMatch(failed.err, /1\.html is damaged/);
+    assertEquals(await origin("rev-parse", "reports"), before);
+    const damaged = await publish("two", "mkdir -p site; touch site/index.html site/summary.md; exit 1");
+    assertEquals(damaged.code, 0, damaged.err);
+    assertMatch(damaged.out, /^::warning::A report of the branch "reports" is damaged/m);
+    // Another run is through while this one publishes, the first time alone.
+    const other = `cd ${folder}/origin; tree=$(git mktree < <(git ls-tree reports;
+      printf '100644 blob %s\\t2019.html\\n' $(echo other | git hash-object -w --stdin)));
+      git update-ref refs/heads/reports $(git -c user.name=a -c user.email=a@b commit-tree $tree -m other)`;
+    const raced = await publish(
+      "three",
+      `mkdir -p site; touch site/summary.md; [ -e ${folder}/once ] || (touch ${folder}/once; ${other})`,
+    );
+    assertEquals(raced.code, 0, raced.err);
+    const kept = (await origin("ls-tree", "--name-only", "reports")).split("\n");
+    assertEquals([kept.length, kept[0]], [4, "2019.html"]);
+    assertEquals(await origin("show", `reports:${kept[3]}`), "three");
+  });
+});
+
+Deno.test("publish.sh says what to do where the branch may not be written", async () => {
+  await withSite(async ({ publish, origin, folder }) => {
+    assertEquals((await publish("one")).code, 0);
+    const before = await origin("rev-parse", "reports");
+    await Deno.writeTextFile(`${folder}/origin/hooks/pre-receive`, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const { code, err } = await publish("two");
+    assertEquals(code, 1);
+    assertMatch(err, /Cannot put the reports on branch "reports": .*contents: write/);
+    assertEquals(await origin("rev-parse", "reports"), before);
+  });
 });
 
 Deno.test("the nightly run builds the container image and trains in it, where mounts are allowed", () => {

@@ -8,11 +8,17 @@
 
 static lab_pmem *of(const ts_pmem_ops *ops) { return (lab_pmem *)(uintptr_t)ops; }
 
+/* The file is the map's; where it cannot be read it is closed. */
 static int map(lab_pmem *p, int file, uint64_t bytes, ts_pmem_map *out) {
   const ts_disk_ops *disk = &p->disk->ops;
   *out = (ts_pmem_map){.base = aligned_alloc(64, TS_ROUND_UP(bytes, 64)), .bytes = bytes, .is_pmem = p->is_pmem, .file = file};
   if (out->base == NULL) abort();
-  return ts_disk_read(disk, file, out->base, bytes, 0);
+  const int status = ts_disk_read(disk, file, out->base, bytes, 0);
+  if (status == 0) return 0;
+  free(out->base);
+  disk->close(disk, file);
+  *out = (ts_pmem_map){0};
+  return status;
 }
 
 static int create(const ts_pmem_ops *ops, const char *path, uint64_t bytes, ts_pmem_map *out) {
