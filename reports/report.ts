@@ -35,6 +35,7 @@ export type {
   NoiseFloor,
   PhaseTime,
   PlainInput,
+  PowerUse,
   Pricing,
   QualitySummary,
   RankScaling,

@@ -81,6 +81,8 @@ const COLUMNS: readonly (readonly [string, (one: CaseSummary, summary: Summary) 
   ["missed_updates_most", (one) => one.scaling?.staleness?.most],
   ["staleness_bound", (one) => one.scaling?.staleness?.bound],
   ["sent_bytes_a_step", (one) => one.scaling?.sentBytes],
+  ...interval("processors_watts", (one) => one.power?.packages),
+  ...interval("memory_watts", (one) => one.power?.memory),
   ["dram_bytes_allowed", (one) => one.dramBytes],
   ["row_bytes", (one) => one.tableBytes],
   ["used_bytes", (one) => one.tiers.reduce((sum, tier) => sum + tier.usedBytes, 0)],

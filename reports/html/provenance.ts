@@ -13,7 +13,7 @@ import { ENOUGH_SAMPLES } from "../statistics/noise.ts";
 import { html, type Markup } from "../text/markup.ts";
 import { models } from "./models.ts";
 import { comparisonText } from "./overview.ts";
-import { kind, more, table } from "./parts.ts";
+import { estimateCell, kind, more, table } from "./parts.ts";
 
 /** How each figure was obtained, and what failed. */
 export function certainty(summary: Summary): Markup {
@@ -107,6 +107,17 @@ function energyCells(energy: EnergyRecord | undefined): string[] {
   return [...pair(packageJoules), ...pair(dramJoules)];
 }
 
+/** Watts of each case that measured them, with their intervals. */
+function powerTable({ cases }: Summary): Markup {
+  return table(
+    "Power of each case, watts",
+    [{ title: "case" }, { title: "processors" }, { title: "memory" }],
+    cases.flatMap(({ name, power }) =>
+      power === undefined ? [] : [[name, estimateCell(power.packages), estimateCell(power.memory)]]
+    ),
+  );
+}
+
 /** Machine, versions, data, scenario and raw records, all folded. */
 export function run(summary: Summary, result: Result): Markup {
   const { data, machine } = summary;
@@ -140,7 +151,8 @@ export function run(summary: Summary, result: Result): Markup {
   }${
     powered
       ? html`
-        <p
+        ${powerTable(summary)}
+                <p
           class="note">Joules and watts are the whole machine's while the sample had it, by the processors' counters (RAPL): idle power and everything else that ran are in them.</p>
       `
       : result.run.energyMissing === undefined

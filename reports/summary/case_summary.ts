@@ -84,6 +84,18 @@ export function baselineOf(result: Result, group: Group, groups: readonly Group[
   return found === group ? undefined : found;
 }
 
+/** Watts of the samples that measured their energy. */
+function powerOf(samples: readonly SampleRecord[], seed: (figure: string) => string): CaseSummary["power"] {
+  const metered = samples.flatMap(({ energy }) => energy ?? []);
+  if (metered.length === 0) return undefined;
+  const packages = metered.map(({ packageJoules, seconds }) => packageJoules / seconds);
+  const memory = metered.flatMap(({ dramJoules, seconds }) => dramJoules === undefined ? [] : dramJoules / seconds);
+  return {
+    packages: estimate(packages, "linear", seed("watts of packages")),
+    memory: memory.length < metered.length ? undefined : estimate(memory, "linear", seed("watts of memory")),
+  };
+}
+
 /** All figures of a group but its cost. */
 export function summariseCase(result: Result, group: Group, groups: readonly Group[]): UnpricedCase {
   const { name, samples } = group;
@@ -130,6 +142,7 @@ export function summariseCase(result: Result, group: Group, groups: readonly Gro
     dramBytes: last.dramBytes,
     tableBytes: last.tableBytes,
     loss: estimate(samples.map((sample) => sample.loss), "linear", seed("loss")),
+    power: virtual ? undefined : powerOf(samples, seed),
     batch: unique(samples.map((sample) => sample.batch)),
     threads: unique(samples.map((sample) => sample.threads)),
     seeds: unique(samples.map((sample) => sample.seed)),

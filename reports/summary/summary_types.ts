@@ -297,6 +297,14 @@ export interface RankScaling {
   readonly sentBytes: number;
 }
 
+/** Power of the whole machine while it had a case's samples, by the processors' counters (RAPL): idle power is in it. */
+export interface PowerUse {
+  /** Watts of the processors' packages: the joules of a sample by the seconds of its process. */
+  readonly packages: Estimate;
+  /** Watts of memory; undefined where some sample's machine does not count it. */
+  readonly memory: Estimate | undefined;
+}
+
 /** One case: a configuration at a matrix point, all its samples together. */
 export interface CaseSummary {
   /** Unique in the report. */
@@ -364,6 +372,8 @@ export interface CaseSummary {
   readonly tableBytes: number;
   /** Mean logloss over the counted steps. */
   readonly loss: Estimate;
+  /** Power of the machine while it had the samples; undefined where no sample measured it, and for virtual media. */
+  readonly power: PowerUse | undefined;
   /** Batch sizes in the samples; one unless samples differ. */
   readonly batch: readonly number[];
   /** Threads in the samples. */

@@ -4,6 +4,8 @@ import "../native_library.ts";
 import { type EnergyReading, readEnergy } from "../../ffi/energy.ts";
 import { renderReport } from "../../mod.ts";
 import { EnergyMeter } from "../../scenarios/run/energy.ts";
+import { toCsv } from "../../reports/export/csv.ts";
+import { summarise } from "../../reports/summary/summary.ts";
 import { runWith } from "../../scenarios/run/run.ts";
 import { parseResultText, resultOf } from "../../scenarios/result.ts";
 import { fixtureResult, toJsonLines } from "../fixtures/result_fixture.ts";
@@ -100,6 +102,37 @@ Deno.test("a report has joules and watts of each sample, or says why not; result
   assert(!renderReport(result).includes("Power was not measured"), "an earlier version's result says nothing of it");
   assertEquals(resultOf(parseResultText(toJsonLines(powered), "powered").records).samples[0]?.energy, energy);
   assertEquals(resultOf(parseResultText(toJsonLines(plain), "plain").records).run.energyMissing, "no <counter>");
+});
+
+Deno.test("a case has its watts with their interval, on the page and in CSV, and none where nothing was measured", () => {
+  const result = fixtureResult({ samples: 3, steps: 20 });
+  const watts = [100, 110, 120], memory = [10, 11, 12];
+  const powered = {
+    ...result,
+    samples: result.samples.map((one) => {
+      const i = one.sample % 3, seconds = 4;
+      const of = { seconds, packageJoules: (watts[i] ?? 0) * seconds, dramJoules: (memory[i] ?? 0) * seconds };
+      return one.case === "dram" ? { ...one, energy: of } : one;
+    }),
+  };
+  const cells = (of: typeof result): Record<string, string | undefined>[] => {
+    const [head = "", ...lines] = toCsv(summarise(of)).trim().split("\n");
+    return lines.map((line) => Object.fromEntries(head.split(",").map((name, i) => [name, line.split(",")[i]])));
+  };
+  const { power } = summarise(powered).cases.find(({ name }) => name === "dram") ?? {};
+  assertEquals([power?.packages.value, power?.memory?.value], [110, 11]);
+  assert((power?.packages.low ?? 0) < 105 && (power?.packages.high ?? 0) > 115, "the interval has the spread in it");
+  const found = cells(powered).map((line) => [line["processors_watts"], line["memory_watts"]].join());
+  assertEquals(found.filter((one) => one === "110,11").length, 1);
+  assertEquals(found.filter((one) => one === ",").length, found.length - 1);
+  assert(cells(result).every((line) => line["processors_watts"] === "" && line["memory_watts_low"] === ""));
+  assertStringIncludes(renderReport(powered), "Power of each case, watts");
+  // Memory that one of the samples did not count is not told for the case.
+  const partly = powered.samples.map((one, i) =>
+    one.energy === undefined || i > 0 ? one : { ...one, energy: { seconds: 4, packageJoules: 400 } }
+  );
+  const mixed = summarise({ ...powered, samples: partly }).cases.find(({ name }) => name === "dram");
+  assertEquals([mixed?.power?.memory, (mixed?.power?.packages.value ?? 0) > 99], [undefined, true]);
 });
 
 Deno.test("a run records what each sample used, or once why none did", async () => {
