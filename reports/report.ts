@@ -75,7 +75,7 @@ export { renderContribution } from "./contribution/page.ts";
 export { renderChecklist } from "./contribution/text.ts";
 export { badgeSvg, badgeText } from "./publish/badge.ts";
 export type { FoundReport, FoundReports, FoundSimulation, UnreadableReport } from "./publish/collect.ts";
-export type { History, HistoryLine, HistoryPoint } from "./publish/history.ts";
+export type { History, HistoryChange, HistoryLine, HistoryPoint } from "./publish/history.ts";
 export { type Published, type PublishOptions, publishReports } from "./publish/publish.ts";
 export type { ReportFiles } from "./export/write_texts.ts";
 export { writeReport } from "./write.ts";

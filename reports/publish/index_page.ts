@@ -16,7 +16,8 @@ import type { Summary } from "../summary/summary_types.ts";
 import type { SimulationSummary } from "../simulation/summary.ts";
 import clientScript from "./client.js" with { type: "text" };
 import type { UnreadableReport } from "./collect.ts";
-import type { History, HistoryPoint } from "./history.ts";
+import { FEWEST_FOR_CHANGE } from "../statistics/change_points.ts";
+import { type History, type HistoryPoint, LEAST_CHANGE } from "./history.ts";
 import { minuteOf, trendsOf } from "./page_data.ts";
 import sheet from "./style.css" with { type: "text" };
 
@@ -75,9 +76,9 @@ export function renderIndex({ entries, simulations, unreadable, histories, title
             <code>tierbench rerun</code> runs it again.</p>
         </header>
         <main>
+        ${shown.map(trendOf)}
         ${listOf(entries)}
         ${simulations.length === 0 ? undefined : simulationsOf(simulations)}
-        ${shown.map(trendOf)}
         ${unreadable.length === 0 ? undefined : leftOut(unreadable)}
         </main>
         <footer>Figures are those of the reports, at the prices they were made with.</footer>
@@ -164,26 +165,69 @@ function trendOf({ reports, lines }: History, index: number): Markup {
     ...shown.map(({ points }) => pointCell(points[run])),
   ]).reverse();
   const heading = `${newest.scenario.name} on ${newest.machine.cpu}`;
-  return html`<section aria-labelledby="${id}-title"><h2 id="${id}-title">History of ${heading}</h2>${
-    figure(
-      id,
-      {
-        title: `Throughput over ${countText(reports.length, "run")} of ${heading}, ${
-          countText(newest.machine.cpus, "CPU")
-        }`,
-        text:
-          "Runs from left to right, whiskers are 95 % intervals. A triangle above a point: faster than the run before; " +
-          "below it: slower, by the rule of tierbench compare. One mark is weak evidence: the machine may have changed.",
-        unit: "thousand samples/s",
-        kinds,
-      },
-      table(
-        `Throughput of ${heading}, samples/s, the newest first`,
-        [{ title: "run, UTC" }, { title: "tierbench", words: true }, ...shown.map((line) => ({ title: line.case }))],
-        rows,
-      ),
+  return html`
+    <section
+      aria-labelledby="${id}-title"><h2 id="${id}-title">History of ${heading}</h2>${figure(
+        id,
+        {
+          title: `Throughput over ${countText(reports.length, "run")} of ${heading}, ${
+            countText(newest.machine.cpus, "CPU")
+          }`,
+          text:
+            "Runs from left to right, whiskers are 95 % intervals. A triangle above a point: faster than the run before; " +
+            "below it: slower, by the rule of tierbench compare. One mark is weak evidence: the machine may have changed. " +
+            "A broken line before a run: a change point of the case of its colour, from which on it stayed another.",
+          unit: "thousand samples/s",
+          kinds,
+        },
+        table(
+          `Throughput of ${heading}, samples/s, the newest first`,
+          [{ title: "run, UTC" }, { title: "tierbench", words: true }, ...shown.map((line) => ({ title: line.case }))],
+          rows,
+        ),
+      )}${changeList(reports, shown)}</section>
+  `;
+}
+
+const HOW_CHANGES = `E-divisive, p at most 0.01, at least ${LEAST_CHANGE * 100} %`;
+
+/** Where cases changed for good, the newest first; or that none did, or that there are too few runs to tell. */
+function changeList(reports: History["reports"], lines: History["lines"]): Markup {
+  const judged = lines.filter(({ changes }) => changes !== undefined);
+  if (judged.length === 0) {
+    return html`<p class="note">Change points are looked for from ${countText(FEWEST_FOR_CHANGE, "run")} on.</p>`;
+  }
+  const runText = (run: number): string => {
+    const { summary } = reports[run] as History["reports"][number];
+    const { commit } = summary.versions;
+    return minuteOf(summary.started) + (commit === undefined ? "" : `, commit ${commit}`);
+  };
+  const found = judged.flatMap((line) => (line.changes ?? []).map((change) => ({ ...change, name: line.case })))
+    .sort((a, b) => b.run - a.run);
+  const fewer = lines.length - judged.length;
+  const rest = fewer === 0 ? "" : ` ${countText(fewer, "case")} of fewer than ${FEWEST_FOR_CHANGE} runs not judged.`;
+  if (found.length === 0) {
+    return html`<p class="note">No change points (${HOW_CHANGES}) in ${countText(judged.length, "case")}.${rest}</p>`;
+  }
+  return html`${
+    table(
+      `Change points (${HOW_CHANGES}), the newest first`,
+      [
+        { title: "case" },
+        { title: "from the run of", words: true },
+        { title: "the run before", words: true },
+        { title: "speed ÷ before" },
+        { title: "p" },
+      ],
+      found.map(({ name, run, before, ratio, p }): Cell[] => [
+        name,
+        runText(run),
+        runText(before),
+        `× ${significant(ratio)}`,
+        significant(p),
+      ]),
     )
-  }</section>`;
+  }${rest === "" ? undefined : html`<p class="note">${rest.trim()}</p>`}`;
 }
 
 function pointCell(point: HistoryPoint | undefined): Cell {

@@ -20,6 +20,8 @@ interface TrendLine {
   readonly rates: readonly (Point | null)[];
   /** Runs in which it became faster or slower than in the run before. */
   readonly changes: readonly { readonly run: number; readonly to: "faster" | "slower" }[];
+  /** Change points: the first run after each. */
+  readonly shifts: readonly number[];
 }
 
 /** A chart: runs from left to right. */
@@ -47,6 +49,7 @@ export function trendsOf(histories: readonly History[]): Trend[] {
       changes: line.points.flatMap(({ change }, run) =>
         change === "faster" || change === "slower" ? [{ run, to: change }] : []
       ),
+      shifts: line.changes?.map(({ run }) => run) ?? [],
     })),
   }));
 }

@@ -57,6 +57,32 @@ function changeMarks({ lines }: Trend, theme: Theme): Plugin<"lineWithErrorBars"
   };
 }
 
+/** A line across the chart before the first run after a change point, in the colour of the case. */
+function shiftLines({ lines }: Trend, theme: Theme): Plugin<"lineWithErrorBars"> {
+  return {
+    id: "shifts",
+    beforeDatasetsDraw({ ctx, chartArea, scales }): void {
+      const x = scales["x"];
+      if (x === undefined) return;
+      ctx.save();
+      ctx.setLineDash([6, 4]);
+      ctx.lineWidth = 1.5;
+      lines.forEach(({ shifts, colour }, i) => {
+        for (const run of shifts) {
+          // Cases that change in the same run lie side by side.
+          const at = (x.getPixelForValue(run - 1) + x.getPixelForValue(run)) / 2 + 3 * (i - (lines.length - 1) / 2);
+          ctx.strokeStyle = theme.series[colour % theme.series.length] as string;
+          ctx.beginPath();
+          ctx.moveTo(at, chartArea.top);
+          ctx.lineTo(at, chartArea.bottom);
+          ctx.stroke();
+        }
+      });
+      ctx.restore();
+    },
+  };
+}
+
 /** The chart of one history. */
 export function trendChart(canvas: HTMLCanvasElement, trend: Trend, theme: Theme): Chart {
   const points = trend.lines.flatMap(({ rates }) => rates.flatMap((rate) => rate ?? []));
@@ -88,7 +114,7 @@ export function trendChart(canvas: HTMLCanvasElement, trend: Trend, theme: Theme
         };
       }),
     },
-    plugins: [changeMarks(trend, theme)],
+    plugins: [shiftLines(trend, theme), changeMarks(trend, theme)],
     options: {
       layout: { padding: { top: 8, right: 16 } },
       scales: {

@@ -91,6 +91,39 @@ Deno.test("publishReports() makes a history of runs of one scenario on one machi
   });
 });
 
+Deno.test("a history of ten runs and more has its change points, with the runs around them; a shorter one says what it lacks", async () => {
+  await inFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/in`);
+    const day = (i: number): string => `2026-11-${String(i + 1).padStart(2, "0")}`;
+    for (let i = 0; i < 12; i++) {
+      // fsdax is a sixth slower from the eighth run on; everything becomes slower by a ten-thousandth a day, which is no change.
+      const result = runOn(day(i), (i < 7 ? 1 : 1.2) * (1 + (i * 7 % 5 - 2) / 400));
+      const run = { ...result.run, versions: { ...result.run.versions, commit: `c0ffee0${i}` } };
+      await Deno.writeTextFile(`${folder}/in/${i}.html`, renderReport({ ...result, run }));
+    }
+    const { histories, index } = await publishReports(`${folder}/in`, { out: `${folder}/site` });
+    const changes = histories[0]?.lines.flatMap((line) =>
+      (line.changes ?? []).map((one) => ({ case: line.case, ...one }))
+    );
+    const [only] = changes ?? [];
+    assertEquals([changes?.length, only?.case, only?.run, only?.before], [1, "fsdax", 7, 6]);
+    assert(Math.abs((only?.ratio ?? 0) - 1 / 1.2) < 0.01 && (only?.p ?? 1) <= 0.01, JSON.stringify(only));
+    const page = await Deno.readTextFile(index);
+    assertStringIncludes(page, "Change points (E-divisive, p at most 0.01, at least 1 %), the newest first");
+    assertMatch(page, /2026-11-08 12:00, commit c0ffee07.*2026-11-07 12:00, commit c0ffee06/s);
+    const [trend] = JSON.parse(/id="trends">([^<]*)</.exec(page)?.[1] ?? "") as {
+      lines: { name: string; shifts: number[] }[];
+    }[];
+    assertEquals(trend?.lines.map(({ name, shifts }) => [name, ...shifts]).filter(([, at]) => at !== undefined), [
+      ["fsdax", 7],
+    ]);
+    for (let i = 0; i < 3; i++) await Deno.remove(`${folder}/in/${i}.html`);
+    const shorter = await publishReports(`${folder}/in`, { out: `${folder}/shorter` });
+    assertEquals(shorter.histories[0]?.lines.map((line) => line.changes), Array(4).fill(undefined));
+    assertStringIncludes(await Deno.readTextFile(shorter.index), "Change points are looked for from 10 runs on.");
+  });
+});
+
 Deno.test("publishReports() leaves damaged reports out and says which part is damaged, and takes an empty folder", async () => {
   await inFolder(async (folder) => {
     await assertRejects(
