@@ -36,6 +36,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ["fmt", "--check"],
   ["lint"],
   ["doc", "--lint", "mod.ts"],
+  ["publish", "--dry-run", "--allow-dirty"],
 ];
 
 /**
