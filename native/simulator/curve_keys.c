@@ -13,13 +13,15 @@
 
 /* Keys in batches: batch b ends before ends[b]; the first `uncounted` batches only fill the caches. */
 typedef struct stream {
-  int64_t *keys;
+  const int64_t *keys; /* `own`, or the caller's */
+  int64_t *own;
   uint64_t *ends;
   uint64_t batches, uncounted;
+  uint64_t bytes; /* of what was made for it, the most at any time */
 } stream;
 
 static void free_stream(stream *s) {
-  free(s->keys);
+  free(s->own);
   free(s->ends);
 }
 
@@ -27,46 +29,48 @@ static int32_t no_memory(ts_err err, uint64_t n) {
   return ts_fail(err, TS_ENOMEM, "Cannot make a miss-ratio curve of %llu keys: out of memory", (unsigned long long)n);
 }
 
-/* The batches of the stream with each row once, and of these only rows whose hash is below the threshold (0: all).
- * *rows: all that there are, sampled or not, in the batches that count. */
-static bool gather(const int64_t *keys, uint64_t n, uint64_t batch, uint64_t uncounted, uint64_t threshold, stream *out,
+/* The batches of the stream: `once` with each row once in its batch, else with every lookup, as a policy is told of them; and of
+ * these only rows whose hash is below the threshold (0: all). *rows: all that there are, each once a batch and sampled or not, in
+ * the batches that count. */
+static bool gather(const int64_t *keys, uint64_t n, const ts_curve_ask *ask, bool once, uint64_t threshold, stream *out,
                    uint64_t *rows) {
-  const uint64_t batches = (n + batch - 1) / batch, size = TS_MIN(batch, n);
+  const uint64_t batch = ask->batch, batches = (n + batch - 1) / batch, size = TS_MIN(batch, n);
+  const bool whole = threshold == 0 && (!once || batch == 1); /* the caller's keys are it */
   ts_key_table seen = {0};
-  uint64_t room = 1024, count = 0;
-  *out = (stream){.keys = malloc(room * sizeof(int64_t)),
+  uint64_t room = whole ? 0 : 1024, count = 0;
+  *out = (stream){.keys = keys,
+                  .own = whole ? NULL : malloc(room * sizeof(int64_t)),
                   .ends = malloc(TS_MAX(batches, 1) * sizeof(uint64_t)),
                   .batches = batches,
-                  .uncounted = TS_MIN(uncounted / batch, batches)};
-  bool ok = out->keys != NULL && out->ends != NULL && ts_key_table_init(&seen, size, 0.5);
+                  .uncounted = TS_MIN(ask->uncounted / batch, batches)};
+  bool ok = (whole || out->own != NULL) && out->ends != NULL && ts_key_table_init(&seen, size, 0.5);
   *rows = 0;
-  uint32_t number = 0;
   for (uint64_t b = 0; ok && b < batches; b++) {
     const uint64_t end = TS_MIN(n, (b + 1) * batch);
     for (uint64_t i = b * batch; ok && i < end; i++) {
-      const uint64_t hash = ts_key_hash(keys[i]);
-      if (batch > 1) {
-        const uint64_t home = ts_key_home(&seen, hash);
-        if (ts_key_find(&seen, keys[i], home) != TS_NO_ENTRY) continue;
-        ts_key_add(&seen, keys[i], home, number);
-      }
-      *rows += b >= out->uncounted;
+      const uint64_t hash = ts_key_hash(keys[i]), home = ts_key_home(&seen, hash);
+      const bool first = batch == 1 || ts_key_find(&seen, keys[i], home) == TS_NO_ENTRY;
+      if (first && batch > 1) ts_key_add(&seen, keys[i], home, 0);
+      *rows += first && b >= out->uncounted;
+      if (whole || (once && !first)) continue;
       /* Not the hash that places keys in tables: the sample would crowd into one part of them. */
       if (threshold != 0 && ts_mix64(hash + SAMPLE) >= threshold) continue;
       if (count == room) {
-        int64_t *larger = realloc(out->keys, 2 * room * sizeof *larger);
+        int64_t *larger = realloc(out->own, 2 * room * sizeof *larger);
         ok = larger != NULL;
         if (!ok) break;
-        out->keys = larger;
+        out->own = larger;
         room *= 2;
       }
-      out->keys[count++] = keys[i];
+      out->own[count++] = keys[i];
     }
-    out->ends[b] = count;
+    out->ends[b] = whole ? end : count;
     if (batch == 1) continue;
     if (size >= 256) memset(seen.buckets, 0, ts_key_table_bytes(&seen)); /* about as many as the batch */
     else for (uint64_t k = 0; k < seen.count; k++) seen.buckets[k].used = seen.buckets[k].past = 0;
   }
+  if (!whole) out->keys = out->own;
+  out->bytes = batches * sizeof *out->ends + room * sizeof *out->own + ts_key_table_bytes(&seen);
   ts_key_table_free(&seen);
   return ok;
 }
@@ -144,7 +148,9 @@ static int32_t curve(const ts_curve_ask *ask, const int64_t *keys, uint64_t n, d
   const uint64_t threshold = whole ? 0 : (uint64_t)(rate * 0x1.0p64);
   for (uint32_t i = 0; status == TS_OK && i < ask->count; i++)
     sizes[i] = whole ? ask->sizes[i] : (uint64_t)((double)ask->sizes[i] * rate + 0.5);
-  if (status == TS_OK && !(lru && whole) && !gather(keys, n, ask->batch, ask->uncounted, threshold, &s, &rows)) status = TS_ENOMEM;
+  /* Hits in a batch order lru's rows no otherwise than one does, and Belady's looks ahead by batches; the others count uses. */
+  const bool once = lru || strcmp(ask->policy, "opt") == 0;
+  if (status == TS_OK && !(lru && whole) && !gather(keys, n, ask, once, threshold, &s, &rows)) status = TS_ENOMEM;
   if (status == TS_OK && lru) {
     const uint64_t kept = whole ? n : s.batches == 0 ? 0 : s.ends[s.batches - 1];
     const uint64_t guess = whole ? distinct : TS_MIN((uint64_t)((double)distinct * rate * 1.1) + 1000, kept);
@@ -162,7 +168,7 @@ static int32_t curve(const ts_curve_ask *ask, const int64_t *keys, uint64_t n, d
                               .cold = (double)cold / rate,
                               .rate = rate,
                               .replayed = whole && lru ? n : s.batches == 0 ? 0 : s.ends[s.batches - 1],
-                              .bytes = bytes};
+                              .bytes = bytes + s.bytes};
   free(sizes);
   free_stream(&s);
   return status == TS_OK ? TS_OK : no_memory(err, n);

@@ -381,6 +381,11 @@ static void estimates_and_memory(void) {
   double *r = curve_of("policy=lru", keys, MOST, sizes, 3, facts);
   CHECK(r[0] == 1 && facts[1] == MOST);
   CHECK_MSG(facts[5] <= 24.0 * MOST, "%g bytes a row", facts[5] / MOST);
+  /* What is gathered of a stream counts: for Belady's each row once a batch (8 bytes) beside its own 4, for samples what is kept. */
+  curve_of("policy=opt batch=100", keys, MOST, sizes, 1, facts);
+  CHECK_MSG(facts[5] >= 12.0 * MOST, "%g bytes a row", facts[5] / MOST);
+  curve_of("policy=sieve batch=100 method=sampled rate=0.5", keys, MOST, sizes, 1, facts);
+  CHECK_MSG(facts[5] >= 4.0 * MOST && facts[5] <= 40.0 * MOST, "%g bytes a row", facts[5] / MOST);
   free(keys);
 }
 
