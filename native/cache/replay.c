@@ -1,8 +1,9 @@
 /* replay.c - a stream of keys through a cache of a given size under a policy: the store's policies themselves, over a
- * flat array of words, evicting one entry whenever a key comes to a full cache. LRU has a faster way (replay_lru.c). */
+ * flat array of words, evicting one entry whenever a key comes to a full cache. LRU and SIEVE have a faster
+ * way (replay_log.c). */
 #include "cache/opt.h"
 #include "cache/policy.h"
-#include "cache/replay_lru.h"
+#include "cache/replay_log.h"
 #include "cache/slot_map.h"
 
 #include <stdlib.h>
@@ -86,8 +87,9 @@ int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int64_t *ke
     int kind = 0;
     while (ts_policy_names[kind] != NULL && strcmp(policy, ts_policy_names[kind]) != 0) kind++;
     if (ts_policy_names[kind] == NULL) return unknown(policy, err);
-    status = kind == TS_LRU ? ts_lru_replay(capacity, keys, n, 0, &found, NULL)
-                            : replay((ts_policy_kind)kind, capacity, keys, n, &found);
+    status = kind == TS_LRU     ? ts_lru_replay(capacity, keys, n, 0, &found, NULL)
+             : kind == TS_SIEVE ? ts_sieve_replay(capacity, keys, n, 0, &found, NULL)
+                                : replay((ts_policy_kind)kind, capacity, keys, n, &found);
   }
   if (status != TS_OK)
     return ts_fail(err, status, "Cannot replay the stream: out of memory for %llu keys in a cache of %llu rows",

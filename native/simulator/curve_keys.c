@@ -4,6 +4,7 @@
 #include "cache/key_table.h"
 #include "cache/opt.h"
 #include "cache/replay_batches.h"
+#include "cache/replay_log.h"
 #include "simulator/stack_distance.h"
 
 #include <stdlib.h>
@@ -77,8 +78,8 @@ static bool gather(const int64_t *keys, uint64_t n, const ts_curve_ask *ask, boo
 
 static uint64_t start_of(const stream *s, uint64_t b) { return b == 0 ? 0 : s->ends[b - 1]; }
 
-/* Misses of a policy of the store, or of Belady's, at one size. */
-static int32_t replay(const stream *s, const char *policy, uint64_t size, uint64_t *misses, uint64_t *bytes) {
+/* Misses of a policy of the store, or of Belady's, at one size; each: batches are of one lookup. */
+static int32_t replay(const stream *s, const char *policy, bool each, uint64_t size, uint64_t *misses, uint64_t *bytes) {
   const uint64_t n = s->batches == 0 ? 0 : s->ends[s->batches - 1], first = start_of(s, s->uncounted);
   *misses = n - first;
   if (size == 0 || n == 0) return TS_OK;
@@ -91,6 +92,13 @@ static int32_t replay(const stream *s, const char *policy, uint64_t size, uint64
   }
   uint32_t kind = 0;
   while (strcmp(ts_policy_names[kind], policy) != 0) kind++;
+  if (each && kind == TS_SIEVE && n < UINT32_MAX) {
+    uint64_t hits, used;
+    const int32_t status = ts_sieve_replay(size, s->keys, n, first, &hits, &used);
+    *misses -= status == TS_OK ? hits : 0;
+    *bytes = TS_MAX(*bytes, used);
+    return status;
+  }
   ts_batches *cache;
   int32_t status = ts_batches_create((ts_policy_kind)kind, TS_MIN(size, n), &cache);
   if (status != TS_OK) return status;
@@ -158,7 +166,7 @@ static int32_t curve(const ts_curve_ask *ask, const int64_t *keys, uint64_t n, d
                          &bytes);
     if (whole) rows = sampled_rows;
   }
-  for (uint32_t i = 0; status == TS_OK && !lru && i < ask->count; i++) status = replay(&s, ask->policy, sizes[i], &misses[i], &bytes);
+  for (uint32_t i = 0; status == TS_OK && !lru && i < ask->count; i++) status = replay(&s, ask->policy, ask->batch == 1, sizes[i], &misses[i], &bytes);
   for (uint32_t i = 0; status == TS_OK && i < ask->count; i++)
     ratios[i] = rows == 0 ? 0 : ask->sizes[i] == 0 ? 1 : TS_MIN((double)misses[i] / rate / (double)rows, 1.0);
   *facts = (ts_curve_facts){0};

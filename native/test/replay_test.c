@@ -4,7 +4,7 @@
 #include "test/check.h"
 #include "base/zipf.h"
 #include "cache/replay_batches.h"
-#include "cache/replay_lru.h"
+#include "cache/replay_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,39 +174,45 @@ static void agree_with_models(void) {
   }
 }
 
-/* The fast way of LRU against the policy's own code at one key a batch: caches of all sizes, logs that are squeezed, tables
- * for more rows than a million, and hits that do not count. */
-static void fast_lru_is_the_policy(void) {
-  enum { N = 400000 };
-  int64_t *keys = malloc(N * sizeof *keys);
+/* The fast ways of LRU and SIEVE against the policies' own code at one key a batch: caches of all sizes, logs that are squeezed,
+ * tables for more rows than a million, and hits that do not count. */
+static void fast_ways_are_the_policies(void) {
+  static const struct {
+    ts_policy_kind kind;
+    int32_t (*replay)(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits, uint64_t *bytes);
+    uint64_t most; /* bytes a row */
+  } fast[] = {{TS_LRU, ts_lru_replay, 24}, {TS_SIEVE, ts_sieve_replay, 24}};
+  enum { N = 400000, MANY = 2200000, DISTINCT = 1500000 };
+  int64_t *keys = malloc(MANY * sizeof *keys);
   static const uint64_t capacities[] = {1, 2, 5, 64, 1000, 20000, 100000};
-  for (int kind = 0; kind < 4; kind++) {
-    make_stream(kind, 60000, keys, N);
-    for (uint32_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
-      ts_batches *b = NULL;
-      uint64_t rows = 0, misses = 0, hits = 0, later = 0, before = 0;
-      CHECK(ts_batches_create(TS_LRU, capacities[c], &b) == TS_OK);
-      for (uint64_t i = 0; i < N; i++) {
-        if (i == N / 3) before = i - misses;
-        ts_batches_run(b, keys + i, 1, &rows, &misses);
+  for (uint32_t f = 0; f < sizeof fast / sizeof *fast; f++) {
+    const char *name = ts_policy_names[fast[f].kind];
+    for (int kind = 0; kind < 4; kind++) {
+      make_stream(kind, 60000, keys, N);
+      for (uint32_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+        ts_batches *b = NULL;
+        uint64_t rows = 0, misses = 0, hits = 0, later = 0, before = 0;
+        CHECK(ts_batches_create(fast[f].kind, capacities[c], &b) == TS_OK);
+        for (uint64_t i = 0; i < N; i++) {
+          if (i == N / 3) before = i - misses;
+          ts_batches_run(b, keys + i, 1, &rows, &misses);
+        }
+        ts_batches_destroy(b);
+        CHECK(fast[f].replay(capacities[c], keys, N, 0, &hits, NULL) == TS_OK);
+        CHECK(fast[f].replay(capacities[c], keys, N, N / 3, &later, NULL) == TS_OK);
+        CHECK_MSG(hits == N - misses && later == hits - before,
+                  "%s, stream %d, capacity %d: %d hits, %d of them late; the policy %d, %d", name, kind, (int)capacities[c],
+                  (int)hits, (int)later, (int)(N - misses), (int)(N - misses - before));
       }
-      ts_batches_destroy(b);
-      CHECK(ts_lru_replay(capacities[c], keys, N, 0, &hits, NULL) == TS_OK);
-      CHECK(ts_lru_replay(capacities[c], keys, N, N / 3, &later, NULL) == TS_OK);
-      CHECK_MSG(hits == N - misses && later == hits - before, "stream %d, capacity %d: %d hits, %d of them late; the policy %d",
-                kind, (int)capacities[c], (int)hits, (int)later, (int)(N - misses));
     }
+    uint64_t hits = 0, bytes = 0, after = 0;
+    for (int64_t i = 0; i < MANY; i++) keys[i] = i < DISTINCT ? i : i - DISTINCT;
+    CHECK(fast[f].replay(UINT64_MAX, keys, MANY, 0, &hits, &bytes) == TS_OK && hits == MANY - DISTINCT);
+    CHECK_MSG(bytes <= fast[f].most * DISTINCT, "%s: %llu bytes", name, (unsigned long long)bytes);
+    CHECK(fast[f].replay(DISTINCT - 1, keys, MANY, 0, &after, NULL) == TS_OK && after == 0);
+    CHECK(fast[f].replay(DISTINCT, keys, MANY, 0, &after, NULL) == TS_OK && after == hits);
+    CHECK(fast[f].replay(5, keys, 10, 99, &hits, NULL) == TS_OK && hits == 0);
   }
-  free(keys);
-  enum { MANY = 2200000, DISTINCT = 1500000 };
-  keys = malloc(MANY * sizeof *keys);
-  uint64_t hits = 0, bytes = 0, after = 0;
-  for (int64_t i = 0; i < MANY; i++) keys[i] = i < DISTINCT ? i : i - DISTINCT;
-  CHECK(ts_lru_replay(UINT64_MAX, keys, MANY, 0, &hits, &bytes) == TS_OK && hits == MANY - DISTINCT);
-  CHECK_MSG(bytes <= UINT64_C(24) * DISTINCT, "%llu bytes", (unsigned long long)bytes);
-  CHECK(ts_lru_replay(DISTINCT - 1, keys, MANY, 0, &after, NULL) == TS_OK && after == 0);
-  CHECK(ts_lru_replay(DISTINCT, keys, MANY, 0, &after, NULL) == TS_OK && after == hits);
-  CHECK(ts_lru_replay(5, keys, 10, 99, &hits, NULL) == TS_OK && hits == 0);
   free(keys);
 }
 
@@ -327,7 +333,7 @@ int main(void) {
   sizes_at_the_edge();
   scans_wash_away_lru_alone();
   frequency_beats_recency();
-  fast_lru_is_the_policy();
+  fast_ways_are_the_policies();
   bad_input_is_named();
   return test_result();
 }

@@ -1,7 +1,7 @@
 /* replay.c - the simulator's replays, measured: one core, int64 keys in memory, hashing included. Prints lines
  * "name=value". Arguments: distinct keys, lookups, rounds. */
 #include "base/zipf.h"
-#include "cache/replay_lru.h"
+#include "cache/replay_log.h"
 #include "simulator/analytic.h"
 #include "simulator/curve.h"
 
