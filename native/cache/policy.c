@@ -26,14 +26,16 @@ int32_t ts_policy_create(ts_policy_kind kind, const ts_policy_pool *pool, ts_pol
   memset(policy, 0, sizeof *policy);
   policy->pool = *pool;
   policy->ops = all_ops[kind];
-  ts_order_init(&policy->order);
+  ts_order_init(&policy->queue.order);
+  ts_order_init(&policy->main.order);
   *out = policy;
   return TS_OK;
 }
 
 void ts_policy_destroy(ts_policy *policy) {
   if (policy == NULL) return;
-  ts_order_free(policy, &policy->order);
+  ts_order_free(policy, &policy->queue.order);
+  ts_order_free(policy, &policy->main.order);
   policy->pool.give_back(policy->pool.context, policy, sizeof *policy);
 }
 

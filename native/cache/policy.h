@@ -5,7 +5,7 @@
  * Bit 0 of the word says that the slot holds a row (ts_policy_holds); the rest is the policy's own, also while the slot
  * is free: s3fifo and tinylfu use the upper halves of all words as one table of what they remember of rows that have
  * left (ghosts, frequencies). So a policy costs 4 bytes a slot, plus a list of candidates of at most 1/8 of a byte a
- * slot and at most 128 KiB, which is charged and may be refused: finding victims then takes more scans.
+ * slot and at most 128 KiB (s3fifo: two), which is charged and may be refused: finding victims then takes more scans.
  *
  * A touch changes a word by one relaxed compare-and-exchange that is not repeated, and not at all when it would change
  * nothing. Any thread may touch without a lock, also a word whose row leaves or moves meanwhile: an exchange that comes

@@ -1,10 +1,10 @@
 /* policy_departed.c - a table of what left, in the upper halves of the pool's words: 16 bits for each slot, without any
- * memory of its own. A key's cells are eight neighbours in one cache line, chosen by its hash. The table is as large as
+ * memory of its own. A key's cells are sixteen neighbours, a cache line of words, chosen by its hash. The table is as large as
  * the pool was when it was first needed, and follows it when it has grown by an eighth: the old cells are then found by
  * other keys, which the little that a cell can say must bear anyway. */
 #include "cache/policy_parts.h"
 
-#define NEIGHBOURS 8u
+#define NEIGHBOURS 16u
 
 ts_policy_word *ts_departed_cells(ts_policy *policy, uint64_t mixed, uint64_t *n) {
   if (policy->slots > policy->cells + policy->cells / 8) policy->cells = policy->slots;

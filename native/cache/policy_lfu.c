@@ -37,12 +37,12 @@ static void catch_up(ts_policy *policy) {
     uint64_t past = time >= STAMPS ? time - (STAMPS - 1) : 0;
     ts_words_change(policy, renumbered, 0);
     atomic_fetch_sub_explicit(&policy->clock, past + STAMPS / 4, memory_order_relaxed);
-    ts_order_clear(&policy->order);
+    ts_order_clear(&policy->queue.order);
   }
   if (atomic_load_explicit(&policy->events, memory_order_relaxed) < PERIOD * policy->rows) return;
   atomic_store_explicit(&policy->events, 0, memory_order_relaxed);
   ts_words_change(policy, aged, 0);
-  ts_order_clear(&policy->order);
+  ts_order_clear(&policy->queue.order);
 }
 
 static uint32_t now(ts_policy *policy, uint32_t n) {
@@ -56,7 +56,7 @@ static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint6
   catch_up(policy);
   uint32_t new = UINT32_C(1) << FREQUENCY_SHIFT | now(policy, 1) | TS_HELD;
   ts_word_put(word, UINT32_MAX, new);
-  ts_order_push(&policy->order, ts_order_key(rank(new), slot));
+  ts_order_push(&policy->queue.order, ts_order_key(rank(new), slot));
 }
 
 static uint32_t touched(uint32_t word, uint32_t stamp) {
@@ -69,7 +69,7 @@ static void touch(ts_policy *policy, ts_policy_word *const *words, uint32_t n) {
 }
 
 static void moved(ts_policy *policy, uint64_t to, uint32_t bits) {
-  if (bits & TS_HELD) ts_order_push(&policy->order, ts_order_key(rank(bits), to));
+  if (bits & TS_HELD) ts_order_push(&policy->queue.order, ts_order_key(rank(bits), to));
 }
 
 static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {

@@ -27,7 +27,7 @@ static void renumber_if_late(ts_policy *policy) {
     uint64_t past = now >= STAMPS ? now - (STAMPS - 1) : 0;
     ts_words_change(policy, renumbered, 0);
     atomic_fetch_sub_explicit(&policy->clock, past + STAMPS / 4, memory_order_relaxed);
-    ts_order_clear(&policy->order);
+    ts_order_clear(&policy->queue.order);
   }
 }
 
@@ -41,7 +41,7 @@ static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint6
   renumber_if_late(policy);
   uint32_t stamp = now(policy);
   ts_word_put(word, UINT32_MAX, stamp << STAMP_SHIFT | TS_HELD);
-  ts_order_push(&policy->order, ts_order_key(stamp, slot));
+  ts_order_push(&policy->queue.order, ts_order_key(stamp, slot));
 }
 
 static uint32_t touched(uint32_t word, uint32_t stamp) { return stamp << STAMP_SHIFT | (word & FLAGS); }
@@ -51,7 +51,7 @@ static void touch(ts_policy *policy, ts_policy_word *const *words, uint32_t n) {
 }
 
 static void moved(ts_policy *policy, uint64_t to, uint32_t bits) {
-  if (bits & TS_HELD) ts_order_push(&policy->order, ts_order_key(bits >> STAMP_SHIFT, to));
+  if (bits & TS_HELD) ts_order_push(&policy->queue.order, ts_order_key(bits >> STAMP_SHIFT, to));
 }
 
 static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {

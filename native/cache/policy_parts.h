@@ -27,6 +27,13 @@ typedef struct ts_order {
   uint64_t inside[TS_ORDER_INLINE];
 } ts_order;
 
+/* Rows in an order, numbered as they enter. */
+typedef struct ts_queue {
+  ts_order order;
+  uint64_t number;    /* given to who enters: sieve, s3fifo, tinylfu */
+  uint64_t in_number; /* rows that got it: s3fifo, tinylfu */
+} ts_queue;
+
 typedef struct ts_policy_ops {
   uint32_t own; /* bits of the word that belong to the row */
   void (*insert)(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash);
@@ -48,10 +55,9 @@ struct ts_policy {
   uint64_t slots;             /* one above the highest seen */
   uint64_t hand;              /* a slot (clock, tinylfu) or a key (sieve) */
   uint64_t cells;             /* slots whose upper halves are the table of the departed */
-  uint64_t number;            /* given to who enters the queue: sieve, s3fifo's small queue, tinylfu's window */
-  uint64_t in_number;         /* rows that got it */
-  uint64_t queued;            /* rows in that queue */
-  ts_order order;
+  uint64_t queued;            /* rows in `queue`: s3fifo, tinylfu */
+  ts_queue queue;             /* of all rows (lru, lfu, sieve), s3fifo's small queue, tinylfu's window */
+  ts_queue main;              /* s3fifo's main queue */
 };
 
 extern const ts_policy_ops ts_policy_lru, ts_policy_lfu, ts_policy_clock, ts_policy_s3fifo, ts_policy_sieve,
@@ -224,7 +230,7 @@ static inline __attribute__((always_inline)) bool ts_order_fill(ts_policy *polic
 static inline __attribute__((always_inline)) uint32_t ts_order_victims(ts_policy *policy, uint32_t want,
                                                                        uint64_t *slots,
                                                                        int64_t (*rank)(uint32_t word)) {
-  ts_order *order = &policy->order;
+  ts_order *order = &policy->queue.order;
   uint32_t given = 0;
   uint64_t key, patience = 4 * ((uint64_t)order->count + want) + 64;
   while (given < want) {
@@ -250,7 +256,7 @@ static inline __attribute__((always_inline)) uint32_t ts_order_victims(ts_policy
 
 /* ---- the table of the departed (policy_departed.c) ---- */
 
-/* The cells of a key: up to 8 upper halves side by side; *n is 0 when there are none. */
+/* The cells of a key: up to 16 upper halves side by side; *n is 0 when there are none. */
 ts_policy_word *ts_departed_cells(ts_policy *policy, uint64_t mixed, uint64_t *n);
 static inline uint64_t ts_departed_mix(uint64_t hash) { return ts_mix64(hash ^ UINT64_C(0x5851f42d4c957f2d)); }
 

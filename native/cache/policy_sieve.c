@@ -25,15 +25,15 @@ static uint32_t renumbered(uint32_t word, uint32_t unused) {
 
 static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {
   (void)hash;
-  if (policy->number == NUMBERS - 1) {
+  if (policy->queue.number == NUMBERS - 1) {
     ts_words_change(policy, renumbered, 0);
-    policy->number = pressed(NUMBERS - 1);
+    policy->queue.number = pressed(NUMBERS - 1);
     policy->hand = ts_order_key(pressed((uint32_t)ts_order_rank(policy->hand)), ts_order_slot(policy->hand));
-    ts_order_clear(&policy->order);
+    ts_order_clear(&policy->queue.order);
   }
-  uint32_t number = (uint32_t)++policy->number;
+  uint32_t number = (uint32_t)++policy->queue.number;
   ts_word_put(word, UINT32_MAX, number << NUMBER_SHIFT | TS_HELD);
-  ts_order_push(&policy->order, ts_order_key(number, slot));
+  ts_order_push(&policy->queue.order, ts_order_key(number, slot));
 }
 
 static uint32_t touched(uint32_t word, uint32_t unused) {
@@ -48,16 +48,16 @@ static void touch(ts_policy *policy, ts_policy_word *const *words, uint32_t n) {
 
 static void moved(ts_policy *policy, uint64_t to, uint32_t bits) {
   uint64_t key = ts_order_key(bits >> NUMBER_SHIFT, to);
-  if (bits & TS_HELD && key >= policy->hand) ts_order_push(&policy->order, key);
+  if (bits & TS_HELD && key >= policy->hand) ts_order_push(&policy->queue.order, key);
 }
 
 static void back_to_the_oldest(ts_policy *policy) {
   policy->hand = 0;
-  ts_order_clear(&policy->order);
+  ts_order_clear(&policy->queue.order);
 }
 
 static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
-  ts_order *order = &policy->order;
+  ts_order *order = &policy->queue.order;
   uint32_t given = 0, rounds = 0;
   uint64_t key, seen = 0;
   while (given < want) {
@@ -82,7 +82,7 @@ static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
       continue;
     }
     ts_offer(slots, &given, ts_order_slot(key), word);
-    if (w >> NUMBER_SHIFT == policy->number) back_to_the_oldest(policy); /* the newest: nothing to go on to */
+    if (w >> NUMBER_SHIFT == policy->queue.number) back_to_the_oldest(policy); /* the newest: nothing to go on to */
   }
   return ts_offered(policy, slots, given);
 }

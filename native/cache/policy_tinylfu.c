@@ -4,9 +4,9 @@
  *
  * The paper asks one sketch about all keys. Here a row that is in counts in its own word, exactly and up to 15, so a touch
  * changes that word alone; when it leaves, its count goes into a table of the departed and comes back with it. A cell of
- * that table is the upper half of a word (policy_departed.c): 12 bits of the key's hash and the count. Each group of eight
+ * that table is the upper half of a word (policy_departed.c): 12 bits of the key's hash and the count. Each group of sixteen
  * gives up its rarest key for a new one, of equals the one that left first, so what was used often is remembered longest;
- * a stranger is taken for another key with probability 8 / 4,095. (A count-min sketch in as many bits answers nearly every
+ * a stranger is taken for another key with probability 16 / 4,095. (A count-min sketch in as many bits answers nearly every
  * stranger with somebody's count: ten pools of keys depart while it ages once.)
  *
  * Uses count until a row has 15 of them, as in the paper's sketch, and when 2.5 pools of uses were counted all counts are
@@ -98,18 +98,18 @@ static uint64_t rows_a_number(const ts_policy *policy) { return 1 + policy->rows
 static void insert(ts_policy *policy, uint64_t slot, ts_policy_word *word, uint64_t hash) {
   age_if_due(policy);
   atomic_fetch_add_explicit(&policy->events, 1, memory_order_relaxed);
-  if (++policy->in_number > rows_a_number(policy)) {
-    policy->in_number = 1;
-    if (++policy->number == NUMBERS) {
+  if (++policy->queue.in_number > rows_a_number(policy)) {
+    policy->queue.in_number = 1;
+    if (++policy->queue.number == NUMBERS) {
       ts_words_change(policy, renumbered, 0);
-      policy->number = NUMBERS / 2;
-      ts_order_clear(&policy->order);
+      policy->queue.number = NUMBERS / 2;
+      ts_order_clear(&policy->queue.order);
     }
   }
-  uint32_t before = recall(policy, hash), number = (uint32_t)policy->number, count = TS_MIN(before + 1, 15) * COUNT;
+  uint32_t before = recall(policy, hash), number = (uint32_t)policy->queue.number, count = TS_MIN(before + 1, 15) * COUNT;
   policy->queued++;
   ts_word_put(word, TS_LOW_HALF, number << NUMBER_SHIFT | count | WINDOW | TS_HELD);
-  ts_order_push(&policy->order, ts_order_key(number, slot));
+  ts_order_push(&policy->queue.order, ts_order_key(number, slot));
 }
 
 static uint32_t touched(uint32_t word, uint32_t unused) {
@@ -130,7 +130,7 @@ static void removed(ts_policy *policy, uint32_t bits, uint64_t hash, bool evicte
 }
 
 static void moved(ts_policy *policy, uint64_t to, uint32_t bits) {
-  if (bits & WINDOW) ts_order_push(&policy->order, ts_order_key((bits & NUMBER_MASK) >> NUMBER_SHIFT, to));
+  if (bits & WINDOW) ts_order_push(&policy->queue.order, ts_order_key((bits & NUMBER_MASK) >> NUMBER_SHIFT, to));
 }
 
 /* A pool that has filled up has all rows in the window: all but the newest become the main part. */
@@ -141,8 +141,8 @@ static uint32_t settled(uint32_t word, uint32_t from) {
 
 static void settle(ts_policy *policy) {
   uint64_t n, numbers = TS_MAX(policy->rows / WINDOW_SHARE / rows_a_number(policy), 1);
-  if (policy->queued <= policy->rows / 2 || policy->number < numbers) return;
-  ts_words_change(policy, settled, (uint32_t)(policy->number + 1 - numbers));
+  if (policy->queued <= policy->rows / 2 || policy->queue.number < numbers) return;
+  ts_words_change(policy, settled, (uint32_t)(policy->queue.number + 1 - numbers));
   policy->queued = 0;
   for (uint64_t slot = 0;; slot += n) {
     ts_policy_word *words = policy->pool.span(policy->pool.context, slot, &n);
@@ -153,7 +153,7 @@ static void settle(ts_policy *policy) {
 
 /* The oldest row of the window; it stays in the list. */
 static ts_policy_word *oldest(ts_policy *policy, uint64_t *slot) {
-  ts_order *order = &policy->order;
+  ts_order *order = &policy->queue.order;
   for (;;) {
     if (order->count == 0 && !ts_order_fill(policy, order, 0, window_rank)) return NULL;
     *slot = ts_order_slot(order->keys[0]);
@@ -189,7 +189,7 @@ static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
     if (old == NULL && other == NULL) break;
     bool admit = old != NULL && other != NULL && (ts_word_load(old) & COUNTS) > (ts_word_load(other) & COUNTS);
     if (old != NULL) {
-      ts_order_pop(&policy->order, &key);
+      ts_order_pop(&policy->queue.order, &key);
       window--;
     }
     if (admit) {

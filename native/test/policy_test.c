@@ -245,7 +245,7 @@ static void numbers_are_renewed(ts_policy_kind kind) {
   open_pool(&q, kind, ROWS, INT64_MAX);
   uint64_t r = 17, same = 0, limit = kind == TS_SIEVE ? (UINT64_C(1) << 29) - 1000 : 0;
   for (uint64_t i = 0; i < ROWS; i++) {
-    if (i == 0) p.policy->number = limit;
+    if (i == 0) p.policy->queue.number = limit;
     insert(&p, i, i), insert(&q, i, i);
   }
   for (uint64_t key = ROWS; key < ROWS + 3000; key++) {
@@ -260,7 +260,7 @@ static void numbers_are_renewed(ts_policy_kind kind) {
     evict(&q, b, key), insert(&q, b, key);
   }
   CHECK_MSG(same == 3000, "%s: %d of 3000 victims are the same", ts_policy_names[kind], (int)same);
-  CHECK(p.policy->number < limit);
+  CHECK(p.policy->queue.number < limit);
   close_pool(&p), close_pool(&q);
 }
 
