@@ -57,6 +57,7 @@ export { type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
 export { type MetricFamily, type MetricSample, OPEN_METRICS_TYPE, openMetricsText } from "./base/open_metrics.ts";
 export { storeMetrics, trainerMetrics } from "./ffi/metrics.ts";
+export { RunMetrics } from "./scenarios/run/run_metrics.ts";
 export type { Pauses } from "./ffi/pauses.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { exportNumpy, type NumpyExport } from "./ffi/numpy.ts";

@@ -13,6 +13,7 @@ import {
   type Result,
   resultPath,
   runContribution,
+  RunMetrics,
   runScenario,
   type RunScenarioOptions,
   saveBaseline,
@@ -154,7 +155,11 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
     .option("--tolerance <percent>", TOLERANCE_HELP, percent)
     .option("--save-baseline <name>", "keep the results under this name, for --baseline of later runs", baselineName)
     .option("--width <percent>", WIDTH_HELP, width)
-    .option("--watch [port]", "serve a page on 127.0.0.1 that follows the run (default port: a free one)", portOf)
+    .option(
+      "--watch [port]",
+      "serve a page on 127.0.0.1 that follows the run, and /metrics (default port: a free one)",
+      portOf,
+    )
     .option("--json", "for machines: every event, then the summary, a JSON line each")
     .addHelpText("after", HELP)
     .action(async (word, all) => {
@@ -199,12 +204,14 @@ export function addRun(program: Command, { terminal, exit }: Context): void {
         ? undefined
         : (await resultsOf(await baselineWord(baseline, async () => (await scenarioFor(file, words)).name))).result;
       const view = new RunView(json ? { ...terminal, out: terminal.err, isTerminal: false } : terminal);
-      await using live = watch === undefined ? undefined : new LiveRun(watch === true ? 0 : watch);
+      const metrics = new RunMetrics();
+      await using live = watch === undefined ? undefined : new LiveRun(watch === true ? 0 : watch, metrics);
       if (live !== undefined) view.line("watch", live.url);
       const line = (value: RunLine) => terminal.out(`${JSON.stringify(value)}\n`);
       const options = {
         ...words,
         ...(width === undefined ? {} : { until: preciseTo(width) }),
+        metrics,
         onProgress: (event) => {
           live?.show(event);
           if (json) line(event);

@@ -53,6 +53,11 @@ export class NativeHandle {
     return this.#closedWith !== undefined;
   }
 
+  /** Whether a nonblocking call works on it. */
+  get busy(): boolean {
+    return this.#calls.size > 0;
+  }
+
   /**
    * The address, for a blocking call of a function that tolerates other threads.
    *

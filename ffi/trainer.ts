@@ -86,6 +86,8 @@ export class WdlTrainer implements Disposable {
   readonly #isOneOfMany: boolean;
   /** The training under way: steps before it, and the words of its call. */
   #training: { readonly before: number; readonly control: BigUint64Array } | undefined;
+  /** Steps trained when that was known last. */
+  #steps: number;
 
   private constructor(maker: symbol, store: EmbeddingStore, address: bigint, ranks: Ranks | undefined) {
     checkMaker(maker, "WdlTrainer", "WdlTrainer.open()");
@@ -94,6 +96,7 @@ export class WdlTrainer implements Disposable {
     const close = (trainer: bigint): number => native().ts_trainer_close(trainer);
     const parents = [handleOf(store, "store"), ...(ranks === undefined ? [] : [handleOf(ranks, "group of ranks")])];
     own(this, new NativeHandle("trainer", address, close, parents));
+    this.#steps = this.step;
   }
 
   /**
@@ -150,10 +153,15 @@ export class WdlTrainer implements Disposable {
     return Number(this.describe()["step"]);
   }
 
-  /** Steps trained, also while it trains: then as far as the call under way has come. */
+  /**
+   * Steps trained, also while a call is under way: while it trains as far as that has come, during another call (filling,
+   * scoring, restoring) what they were before it.
+   */
   get stepsDone(): number {
     const { before = 0, control } = this.#training ?? {};
-    return control === undefined ? this.step : before + doneOf(control);
+    if (control !== undefined) this.#steps = before + doneOf(control);
+    else if (!handleOf(this, "trainer").busy) this.#steps = this.step;
+    return this.#steps;
   }
 
   /** The store it trains on. */
@@ -203,7 +211,10 @@ export class WdlTrainer implements Disposable {
       const call = () =>
         functions.ts_trainer_train(trainer, ...counts, stepNs, phaseNs, loss, control, bytes, capacity);
       return pauses === undefined ? call() : pausing(control, { before: warmup, all: warmup + steps }, pauses, call);
-    }).finally(() => this.#training = undefined);
+    }).finally(() => {
+      if (this.#training !== undefined) this.#steps = this.stepsDone;
+      this.#training = undefined;
+    });
     const phases = PHASES.map((phase, i) => [phase, Number(phaseNs[i])] as const);
     return {
       steps,

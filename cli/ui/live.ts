@@ -1,11 +1,11 @@
 /**
  * A run followed in a browser: `tierbench run --watch`. What happens goes to every page that is open, and a page that opens
- * later gets what happened before.
+ * later gets what happened before. What its stores and trainers count is beside it, as OpenMetrics text.
  *
  * @module
  */
 
-import type { RunEvent } from "../../mod.ts";
+import { OPEN_METRICS_TYPE, type RunEvent, type RunMetrics } from "../../mod.ts";
 import { LIVE_POLICY, livePage } from "./live_page.ts";
 import { type Loopback, serveLoopback } from "./loopback.ts";
 
@@ -80,14 +80,21 @@ export class LiveRun implements AsyncDisposable {
   #now: Told | undefined;
   readonly #open = new Set<ReadableStreamDefaultController<Uint8Array>>();
 
-  /** Serves. @param port 0: any that is free. */
-  constructor(port: number) {
+  /**
+   * Serves.
+   *
+   * @param port 0: any that is free.
+   * @param metrics Of the run: what `/metrics` answers.
+   */
+  constructor(port: number, metrics: Pick<RunMetrics, "text">) {
     const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
     this.#server = serveLoopback(port, {
       "/": () =>
         new Response(livePage, {
           headers: { ...headers, "content-type": "text/html; charset=utf-8", "content-security-policy": LIVE_POLICY },
         }),
+      "/metrics": async () =>
+        new Response(await metrics.text(), { headers: { ...headers, "content-type": OPEN_METRICS_TYPE } }),
       "/events": () => new Response(this.#stream(), { headers: { ...headers, "content-type": "text/event-stream" } }),
     });
   }

@@ -6,7 +6,7 @@
  */
 
 /** What is answered, by path. */
-export type Routes = Readonly<Record<string, (request: Request) => Response>>;
+export type Routes = Readonly<Record<string, (request: Request) => Response | Promise<Response>>>;
 
 /** How long the end waits for readers, ms. */
 const PATIENCE_MS = 1000;
@@ -26,7 +26,7 @@ export interface Loopback extends AsyncDisposable {
 export function serveLoopback(port: number, routes: Routes): Loopback {
   const stop = new AbortController();
   let hosts: readonly string[] = [];
-  const answer = (request: Request): Response => {
+  const answer = (request: Request): Response | Promise<Response> => {
     const { pathname } = new URL(request.url);
     if (!hosts.includes(request.headers.get("host") ?? "")) return new Response("another host\n", { status: 421 });
     if (request.method !== "GET") return new Response("GET alone\n", { status: 405 });

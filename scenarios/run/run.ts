@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { RunMetrics } from "./run_metrics.ts";
 import { readUserText } from "../../base/user_file.ts";
 import { basename, join, resolve } from "node:path";
 import { digestOf } from "../../base/canonical.ts";
@@ -45,6 +46,8 @@ export interface RunScenarioOptions {
   readonly onProgress?: (event: RunEvent) => void;
   /** Stops the run: the worker is stopped, complete records stay, {@linkcode RunInterrupted} is thrown. */
   readonly signal?: AbortSignal;
+  /** Answers what the stores and trainers of this run count while it goes on; not of runs over ranks. */
+  readonly metrics?: RunMetrics;
   /** Folder of `result.jsonl`. Default: `reports/out/<name>` in the working directory. */
   readonly out?: string;
   /** `measured`: a medium that is not here is an error. One that its owner vouches for is here. */
@@ -193,6 +196,7 @@ export async function runWith(
       planned,
       shard: options.shard,
       until: options.until,
+      metrics: options.metrics,
       dependencies,
       writer,
       signal,
@@ -364,6 +368,7 @@ interface RunContext {
   readonly writer: ResultWriter;
   readonly shard: Shard | undefined;
   readonly until: Until | undefined;
+  readonly metrics: RunMetrics | undefined;
   readonly signal: AbortSignal | undefined;
   readonly emit: (event: RunEvent) => void;
   /** Seconds since the run began. */
@@ -542,6 +547,7 @@ class Run {
     try {
       const taken = await takeSample(planned.case, task, this.#context.dependencies, {
         signal: this.#context.signal,
+        metrics: this.#context.metrics,
         onProgress: progress,
         ...layout,
         ...(shared === undefined ? {} : { turn: shared.turn }),
@@ -613,6 +619,7 @@ class Run {
     try {
       const taken = await takeSample(one, task, this.#context.dependencies, {
         signal: this.#context.signal,
+        metrics: this.#context.metrics,
         onProgress: progress,
       });
       record = qualityRecord(id, one, { ...taken, outcome: taken.outcome as QualityOutcome });

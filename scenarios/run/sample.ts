@@ -15,6 +15,7 @@ import { conditionsBetween, counters } from "./conditions.ts";
 import { EnergyMeter } from "./energy.ts";
 import { tablesOf } from "../../models/workloads/sizes.ts";
 import { clusterRecord, summedOutcome } from "./rank_record.ts";
+import type { RunMetrics } from "./run_metrics.ts";
 import { runRanks } from "./rank_process.ts";
 import { rankTierSizes, roomFor, tierSizes } from "./tier_sizes.ts";
 import { holdersOf } from "../cluster.ts";
@@ -41,6 +42,8 @@ export interface WorkerControl {
   readonly padding?: number;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
+  /** Asks it what it counts, when somebody wants to know; its answers are of its case. */
+  readonly metrics?: RunMetrics | undefined;
 }
 
 /** What a worker is asked beyond its case; where its checkpoints go is left to {@linkcode takeSample}. */
@@ -176,7 +179,7 @@ async function takeWhole(
       ? {}
       : { checkpoint: { ...checkpoint, ...(chain === undefined ? {} : { path: `${chain.path}/checkpoints` }) } }),
   } as WorkerSpec;
-  const { turn, padding = 0, ...others } = control;
+  const { turn, padding = 0, metrics, ...others } = control;
   using meter = new EnergyMeter(dependencies.readEnergy);
   const next = async (turn: Turn) => {
     meter.off();
@@ -190,6 +193,7 @@ async function takeWhole(
     environment: padding === 0 ? environment : { ...environment, TIERBENCH_PADDING: "x".repeat(padding) },
     ...others,
     ...inTurns,
+    ...(metrics === undefined ? {} : { onAskable: (ask: () => void) => metrics.join({ case: one.name }, ask) }),
   });
   meter.off();
   const seconds = (performance.now() - start) / 1000;

@@ -6,10 +6,17 @@
  * @module
  */
 
+import { storeMetrics, trainerMetrics } from "../../ffi/metrics.ts";
 import { EmbeddingStore } from "../../ffi/store.ts";
 import { WdlTrainer } from "../../ffi/trainer.ts";
 import { type Reopened, withRestore } from "./worker_checkpoints.ts";
-import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerSpec } from "./worker_protocol.ts";
+import {
+  METRICS_LINE,
+  type QualityOutcome,
+  type SpeedOutcome,
+  type WorkerMessage,
+  type WorkerSpec,
+} from "./worker_protocol.ts";
 import { quality, speed, type TaskTools } from "./worker_tasks.ts";
 
 function say(message: WorkerMessage): void {
@@ -41,12 +48,25 @@ async function open(spec: WorkerSpec, signal: AbortSignal): Promise<Reopened> {
 
 type Tools = Pick<TaskTools, "signal" | "turn">;
 
+/** What is open now, and can tell what it counts. */
+let opened: Pick<Reopened, "store" | "trainer"> | undefined;
+
+function tellMetrics(): void {
+  const families = opened === undefined ? [] : [...storeMetrics(opened.store), ...trainerMetrics(opened.trainer)];
+  say({ type: "metrics", families });
+}
+
 async function train(spec: WorkerSpec, given: Tools): Promise<SpeedOutcome | QualityOutcome> {
   const { store, trainer } = await open(spec, given.signal);
   using _store = store;
   using _trainer = trainer;
   const tools = { ...given, trainer, say };
-  return spec.task === "speed" ? await speed(spec, store, tools) : await quality(spec, tools);
+  opened = { store, trainer };
+  try {
+    return spec.task === "speed" ? await speed(spec, store, tools) : await quality(spec, tools);
+  } finally {
+    opened = undefined;
+  }
 }
 
 async function work(spec: WorkerSpec, tools: Tools): Promise<SpeedOutcome | QualityOutcome> {
@@ -86,7 +106,13 @@ async function readSpec(
   let [given, taken] = [0, 0];
   let wake = () => {};
   const untilEnd = async () => {
-    for (; await input.line() !== undefined; wake()) given++;
+    for (let line = await input.line(); line !== undefined; line = await input.line()) {
+      if (line === METRICS_LINE) tellMetrics();
+      else {
+        given++;
+        wake();
+      }
+    }
     gone.abort(new Error("Cannot go on: the run that started this worker is gone"));
     wake();
   };

@@ -9,7 +9,15 @@ import { fileURLToPath } from "node:url";
 import { formatBytes } from "../../base/bytes.ts";
 import { type MemoryLimit, memoryLimit } from "./memory_limit.ts";
 import { workerEnvironment } from "../../base/worker_environment.ts";
-import type { QualityOutcome, SpeedOutcome, WorkerMessage, WorkerPhase, WorkerSpec } from "./worker_protocol.ts";
+import type { AskedProcess } from "./run_metrics.ts";
+import {
+  METRICS_LINE,
+  type QualityOutcome,
+  type SpeedOutcome,
+  type WorkerMessage,
+  type WorkerPhase,
+  type WorkerSpec,
+} from "./worker_protocol.ts";
 
 /** How a worker is started: program and arguments. */
 export type WorkerCommand = readonly [string, ...string[]];
@@ -45,6 +53,8 @@ interface WorkerOptions {
   readonly onProgress?: (phase: WorkerPhase, done: number, total: number) => void;
   /** Of a worker that trains in turns: called when it waits for one, which it has when the promise resolves. */
   readonly onTurn?: () => Promise<void>;
+  /** Told how the worker is asked what it counts; what it answers goes to what is returned, as does its end. */
+  readonly onAskable?: (ask: () => void) => AskedProcess;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -122,6 +132,9 @@ export async function runWorker(spec: WorkerSpec, options: WorkerOptions): Promi
     };
     given().catch(() => {}); // it has ended, or is stopped
   };
+  const asked = options.onAskable?.(() => {
+    input.write(new TextEncoder().encode(`${METRICS_LINE}\n`)).catch(() => {}); // it has ended
+  });
   const tail = tailOf(child.stderr);
   let outcome: SpeedOutcome | QualityOutcome | undefined;
   let said: string | undefined;
@@ -131,10 +144,12 @@ export async function runWorker(spec: WorkerSpec, options: WorkerOptions): Promi
       const message = parseMessage(line);
       if (message?.type === "progress") options.onProgress?.(message.phase, message.done, message.total);
       else if (message?.type === "turn") giveTurn();
+      else if (message?.type === "metrics") asked?.answer(message.families);
       else if (message?.type === "outcome") outcome = message.outcome;
       else if (message?.type === "error") said = message.message;
     }
   } finally {
+    asked?.end();
     options.signal?.removeEventListener("abort", stop);
     if (options.signal?.aborted !== true) await input.close().catch(() => {});
   }

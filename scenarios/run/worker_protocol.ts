@@ -1,18 +1,22 @@
 /**
  * What a run and its worker processes say to each other. The run writes one {@linkcode WorkerSpec} as a line to the
- * worker's standard input and keeps the pipe open: its end tells the worker that the run is gone. A further line is the
- * next turn of a worker that said it waits for one. The worker writes
- * {@linkcode WorkerMessage}s, one JSON value a line, to its standard output.
+ * worker's standard input and keeps the pipe open: its end tells the worker that the run is gone. A further line is
+ * {@linkcode METRICS_LINE}, which asks what it counts, or the next turn of a worker that said it waits for one. The worker
+ * writes {@linkcode WorkerMessage}s, one JSON value a line, to its standard output.
  *
  * @module
  */
 
+import type { MetricFamily } from "../../base/open_metrics.ts";
 import type { QualityRecord, RankRecord, SampleRecord, TierRecord } from "../record.ts";
 import type { EvictionPolicy } from "../../ffi/options.ts";
 import type { Mpi } from "../../ffi/ranks.ts";
 import type { HbmLibrary, PmemLibrary, StorageType } from "../../ffi/storage.ts";
 import type { TrainerOptions, TrainerTable } from "../../ffi/trainer.ts";
 import type { ResolvedInitializer } from "../scenario.ts";
+
+/** The line that asks a worker what its store and its trainer count. */
+export const METRICS_LINE = "metrics";
 
 /** Options of the store that a worker opens. */
 export interface WorkerStore {
@@ -161,6 +165,8 @@ export type WorkerMessage =
   | { readonly type: "outcome"; readonly outcome: SpeedOutcome | QualityOutcome }
   /** It waits for its next turn. */
   | { readonly type: "turn" }
+  /** What its store and its trainer count, as it was asked; nothing where they are not open. */
+  | { readonly type: "metrics"; readonly families: readonly MetricFamily[] }
   | { readonly type: "rank"; readonly hello: RankHello }
   /** `lost`: a message to or from another rank failed, so that the cause may be there. */
   | { readonly type: "error"; readonly message: string; readonly lost?: boolean };

@@ -6,6 +6,8 @@ import { CASE, EVENTS, rate } from "../fixtures/run_events.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "../assert.ts";
 import { runCommand } from "./command.ts";
 
+const METRICS = { text: () => Promise.resolve("# EOF\n") };
+
 /** What a page is told until it is closed. */
 async function following(url: string): Promise<() => Promise<Record<string, unknown>[]>> {
   const response = await fetch(`${url}events`);
@@ -26,7 +28,7 @@ async function answer(url: string, request: string): Promise<string> {
 Deno.test("a page that is open, and one that opens later, are told what happens, without records, and that it ended", async () => {
   let early, late;
   {
-    await using live = new LiveRun(0);
+    await using live = new LiveRun(0, METRICS);
     early = await following(live.url);
     for (const event of EVENTS) live.show(event);
     late = await following(live.url);
@@ -54,7 +56,7 @@ Deno.test("a page that is open, and one that opens later, are told what happens,
 });
 
 Deno.test("the page is one file that may load nothing else, for this machine and GET alone", async () => {
-  await using live = new LiveRun(0);
+  await using live = new LiveRun(0, METRICS);
   const page = await fetch(live.url), text = await page.text();
   assertMatch(
     page.headers.get("content-security-policy") ?? "",
@@ -63,11 +65,15 @@ Deno.test("the page is one file that may load nothing else, for this machine and
   assert(!/https?:\/\/|innerHTML|\bsrc=/.test(text));
   const host = `Host: ${new URL(live.url).host}\n\n`;
   assertMatch(await answer(live.url, `GET / HTTP/1.1\n${host}`), /^HTTP\/1.1 200/);
+  const metrics = await fetch(`${live.url}metrics`);
+  assertMatch(metrics.headers.get("content-type") ?? "", /^application\/openmetrics-text; version=1/);
+  assertEquals(await metrics.text(), "# EOF\n");
   assertMatch(await answer(live.url, "GET / HTTP/1.1\nHost: example.org\n\n"), /^HTTP\/1.1 421/);
+  assertMatch(await answer(live.url, "GET /metrics HTTP/1.1\nHost: example.org\n\n"), /^HTTP\/1.1 421/);
   assertMatch(await answer(live.url, `POST / HTTP/1.1\nContent-Length: 0\n${host}`), /^HTTP\/1.1 405/);
   assertMatch(await answer(live.url, `GET /constructor HTTP/1.1\n${host}`), /^HTTP\/1.1 404/);
   const { port } = new URL(live.url);
-  assertThrows(() => new LiveRun(Number(port)), Error, `Cannot listen on 127.0.0.1:${port}`);
+  assertThrows(() => new LiveRun(Number(port), METRICS), Error, `Cannot listen on 127.0.0.1:${port}`);
 });
 
 Deno.test("--watch refuses what is no port, and simulations", async () => {

@@ -74,6 +74,9 @@ Deno.test("metrics are there while a trainer trains, and its steps are those so 
     };
     await trainer.train(8, { warmup: 2, pauses: { every: 2, until } });
     assertEquals(seen, [5, 5, 5, 5]);
+    const digest = trainer.digest(); // another call than training is under way
+    assertEquals(trainerMetrics(trainer)[0]?.samples, [{ labels: {}, value: 13 }]);
+    await digest;
     assertStringIncludes(openMetricsText(trainerMetrics(trainer, { job: "x" })), 'tierbench_steps_total{job="x"} 13\n');
   } finally {
     await Deno.remove(folder, { recursive: true });

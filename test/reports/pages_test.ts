@@ -13,6 +13,7 @@ import { loadPlan } from "../../models/planning/load.ts";
 import { loadSimulation } from "../../models/simulation/load.ts";
 import { runSimulation } from "../../models/simulation/run.ts";
 import { LiveRun } from "../../cli/ui/live.ts";
+import { RunMetrics } from "../../scenarios/run/run_metrics.ts";
 import { renderCalibration } from "../../reports/calibration/page.ts";
 import { renderAsk } from "../../reports/ask/page.ts";
 import { renderContribution } from "../../reports/contribution/page.ts";
@@ -113,7 +114,7 @@ Deno.test({
     const running = await browser();
     const folder = await Deno.makeTempDir();
     try {
-      await using live = new LiveRun(0);
+      await using live = new LiveRun(0, new RunMetrics());
       for (const event of EVENTS) live.show(event);
       const paths = { ...await writePages(folder), live: live.url } as Readonly<Record<string, string>>;
       for (const [name, path] of Object.entries(paths)) {
