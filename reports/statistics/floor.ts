@@ -33,7 +33,7 @@ export function speedFloor<S extends TimedSample>(
   const again = twin === undefined ? undefined : comparedRates(twin.again, twin.samples, [], seed);
   const rows = [...cases, ...(twin === undefined ? [] : [twin.again])];
   const rates = rows.map((samples) => samples.toSorted((a, b) => a.sample - b.sample).map(rateOf));
-  const pooled = noiseFloor(rates, Math.max(1, cases.length - 1));
+  const pooled = noiseFloor(rates, Math.max(1, cases.length - 1), twin === undefined ? 1 : 2);
   if (pooled === undefined) return undefined;
   return { factor: Math.max(pooled, ...(again === undefined ? [] : [Math.max(again.value, 1 / again.value)])), again };
 }

@@ -31,17 +31,19 @@ export function noiseStatement(counts: readonly number[]): string | undefined {
 /**
  * Noise floor of a run: the smallest relative difference to a baseline that its noise would not show by itself. The
  * noise is what an additive model of cases and rounds leaves of the log rates, pooled over all cases, since the few
- * samples of two cases may agree by luck; a difference of two means of n rounds has the variance 2 s²/n; and with m
- * comparisons each is held to 0.05/m (Bonferroni), so that one false alarm is expected in 20 runs, not in 20 comparisons.
+ * samples of two cases may agree by luck; the difference of a mean of n rounds and one of k processes in each of n rounds has
+ * the variance (1 + 1/k) s²/n; and with m comparisons each is held to 0.05/m (Bonferroni), so that one false alarm is expected in 20 runs, not in 20 comparisons.
  *
  * @param rates For every case, a repeated one included, its rate in each round, above 0; the same rounds in the same order.
  * @param comparisons How many ratios are held against the floor.
+ * @param processes Processes of the baseline in a round: 2 where it is repeated and both count.
  * @returns A factor above 1: ratios between 1/factor and factor are noise. Undefined if there are fewer than two cases or
  * two rounds, or if the cases differ in their number of rounds.
  */
 export function noiseFloor(
   rates: readonly (readonly number[])[],
   comparisons: number = rates.length - 1,
+  processes = 1,
 ): number | undefined {
   const cases = rates.length;
   const rounds = rates[0]?.length ?? 0;
@@ -54,7 +56,9 @@ export function noiseFloor(
   const left = logs.flatMap((of, c) => of.map((log, r) => log - (ofCase[c] as number) - (ofRound[r] as number) + all));
   const freedom = (cases - 1) * (rounds - 1);
   const deviation = Math.sqrt(left.reduce((sum, value) => sum + value * value, 0) / freedom);
-  return Math.exp(studentQuantile(1 - 0.025 / comparisons, freedom) * deviation * Math.sqrt(2 / rounds));
+  return Math.exp(
+    studentQuantile(1 - 0.025 / comparisons, freedom) * deviation * Math.sqrt((1 + 1 / processes) / rounds),
+  );
 }
 
 /** Share of false alarms that is allowed among the differences that a report calls real. */

@@ -13,7 +13,7 @@ import { type Preparation, type PreparedCase, qualityCase, type RunDependencies 
 import type { SampleRecord } from "../record.ts";
 import { takeSample, type WorkerControl } from "./sample.ts";
 import type { ResolvedScenario } from "../scenario.ts";
-import { stepsOfManyRounds } from "./until.ts";
+import { MOST_ROUNDS, stepsOfManyRounds } from "./until.ts";
 import type { SpeedOutcome } from "./worker_protocol.ts";
 
 /** Share of the budget that an "auto" quality run may take. */
@@ -170,8 +170,12 @@ function shareBudget(
     const cases = [...prepared.cases, ...prepared.again].filter((one) => pointText(one.point) === point);
     const found = cases.flatMap(({ name }) => pilots.get(name) ?? []);
     const warmup = cases[0]?.scenario.workload.warmup ?? 0;
-    const most = found.length === 0 ? LEAST_STEPS : stepsFor(found, scenario.repetitions, warmup, share);
-    steps.set(point, manyRounds && found.length > 0 ? stepsOfManyRounds(found, most) : most);
+    const filling = (rounds: number) => stepsFor(found, rounds, warmup, share);
+    const most = found.length === 0 ? LEAST_STEPS : filling(scenario.repetitions);
+    steps.set(
+      point,
+      manyRounds && found.length > 0 ? stepsOfManyRounds(found, filling(MOST_ROUNDS), most) : most,
+    );
   }
   return steps;
 }

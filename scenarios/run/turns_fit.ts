@@ -13,10 +13,12 @@ import { tiersOf } from "../../ffi/storage.ts";
 /** Share of the memory that is available which samples may take together. */
 const USABLE = 0.7;
 /**
- * Seconds of a turn. Short, since a neighbour comes and goes; not shorter, since the first step of a turn finds the caches
- * of the processor with what others left there: some half a millisecond, up to one, so a hundredth of a turn.
+ * Seconds of a turn. Short, since a neighbour comes and goes, and is to meet all samples of a cycle; not shorter, since the
+ * first step of a turn finds the caches of the processor with what others left there, which takes it 0.3 to 0.9 ms longer.
  */
-const TURN_SECONDS = 0.1;
+const TURN_SECONDS = 0.02;
+/** Steps of a turn, at least, where a sample has enough of them: what a step leaves to threads beside it is done in its turn. */
+const LEAST_STEPS_OF_TURN = 4;
 /** Turns of a sample, at least, and where nothing tells how long a step takes. */
 const LEAST_TURNS = 8;
 const USUAL_TURNS = 24;
@@ -66,6 +68,8 @@ function whyNot(one: PreparedCase): string | undefined {
  * @param stepSeconds Seconds of a step, the longest of all cases; undefined where none is known.
  */
 export function turnSteps(steps: number, stepSeconds: number | undefined): number {
-  const wanted = stepSeconds === undefined ? Math.ceil(steps / USUAL_TURNS) : Math.round(TURN_SECONDS / stepSeconds);
+  const wanted = stepSeconds === undefined
+    ? Math.ceil(steps / USUAL_TURNS)
+    : Math.max(LEAST_STEPS_OF_TURN, Math.round(TURN_SECONDS / stepSeconds));
   return Math.max(1, Math.min(wanted, Math.floor(steps / LEAST_TURNS)));
 }

@@ -24,13 +24,15 @@ export const MOST_ROUNDS = 100;
 
 /**
  * Counted steps of a sample where rounds are what a run can have more of: as long as what a sample needs beside them, so that
- * neither most of the time goes into setting up nor few rounds have all the steps.
+ * neither most of the time goes into setting up nor few rounds have all the steps; and so many that the rounds that there may
+ * be use the budget.
  *
  * @param pilots Pilots of the cases.
+ * @param fewest Steps with which {@linkcode MOST_ROUNDS} fill the budget.
  * @param most Steps with which the least number of rounds fills the budget.
  */
-export function stepsOfManyRounds(pilots: readonly Pilot[], most: number): number {
+export function stepsOfManyRounds(pilots: readonly Pilot[], fewest: number, most: number): number {
   const sum = (of: (pilot: Pilot) => number) => pilots.reduce((all, pilot) => all + of(pilot), 0);
   const even = Math.ceil(sum((one) => one.setupSeconds) / sum((one) => one.stepSeconds));
-  return Math.min(most, Math.max(LEAST_STEPS, Number.isFinite(even) ? even : LEAST_STEPS));
+  return Math.min(most, Math.max(LEAST_STEPS, fewest, Number.isFinite(even) ? even : LEAST_STEPS));
 }

@@ -103,11 +103,13 @@ Deno.test("precisionOf() is the widest interval of a ratio to what runs twice, o
 });
 
 Deno.test("stepsOfManyRounds() gives a sample's steps the time of what is beside them", () => {
-  assertEquals(stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }], 1000), 20);
+  assertEquals(stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }], 10, 1000), 20);
   assertEquals(
-    stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }, { setupSeconds: 4, stepSeconds: 0.1 }], 1000),
+    stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }, { setupSeconds: 4, stepSeconds: 0.1 }], 10, 1000),
     30,
   );
-  assertEquals(stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }], 12), 12);
-  assertEquals(stepsOfManyRounds([{ setupSeconds: 0.01, stepSeconds: 1 }], 50), 10);
+  assertEquals(stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }], 10, 12), 12);
+  assertEquals(stepsOfManyRounds([{ setupSeconds: 0.01, stepSeconds: 1 }], 10, 50), 10);
+  // More rounds than there may be cannot use the budget: longer samples do.
+  assertEquals(stepsOfManyRounds([{ setupSeconds: 2, stepSeconds: 0.1 }], 300, 1000), 300);
 });
