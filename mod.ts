@@ -381,7 +381,8 @@ export {
 } from "./machines/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./machines/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./machines/provisioning/verify.ts";
-export { readTraceKeys, type TraceKeys } from "./models/workloads/trace/keys.ts";
+export { readTraceKeys, sampleTrace, type TraceKeys, type TraceSample } from "./models/workloads/trace/keys.ts";
+export { KeySample, type KeySampleFacts, type KeySampleOptions } from "./ffi/key_sample.ts";
 export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./models/simulation/load.ts";
 export { type StepRows, type WireBytes, wireBytes } from "./models/simulation/wire.ts";
 export { runSimulation, type RunSimulationOptions } from "./models/simulation/run.ts";

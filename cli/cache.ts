@@ -6,6 +6,7 @@ import {
   EVICTION_POLICIES,
   type EvictionPolicy,
   formatBytes,
+  KeySample,
   missRatioCurve,
   rowCacheHits,
   type RowCacheSize,
@@ -15,7 +16,15 @@ import { answerText } from "./answers.ts";
 import { keysOrLaw } from "./curve.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
+import {
+  COLUMNS_HELP,
+  FORMAT_HELP,
+  MEMORY,
+  MEMORY_HELP,
+  memoryForKeys,
+  SEPARATOR_HELP,
+  traceOptions,
+} from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
 function positive(name: string): (text: string) => number {
@@ -82,15 +91,17 @@ export function addCache(program: Command, { terminal }: Context): void {
     .option("--columns <roles>", COLUMNS_HELP)
     .option("--separator <text>", SEPARATOR_HELP)
     .option("--format <name>", FORMAT_HELP)
+    .option("--memory <bytes>", MEMORY_HELP, MEMORY)
     .option("--json", "for machines: a size for each policy")
     .addHelpText("after", HELP)
-    .action(async (word, { hit, table, rows, s, q, policy: asked, ways, batch, rowBytes, json, ...how }) => {
+    .action(async (word, { hit, table, rows, s, q, policy: asked, ways, batch, rowBytes, memory, json, ...how }) => {
       if ((word === undefined) === (rows === undefined)) {
         throw new UsageError("Cannot size a cache: give either a trace, a profile or --rows");
       }
       const of = word === undefined
         ? { law: { rows: rows ?? 1, s, q } }
-        : await keysOrLaw(word, table, traceOptions(how));
+        : await keysOrLaw(word, table, { ...traceOptions(how), batch, bytes: memoryForKeys(memory) });
+      using _ = of.keys instanceof KeySample ? of.keys : undefined;
       const gib = Math.floor(2 ** 30 / rowBytes);
       const told = <T extends CacheSize | RowCacheSize>(size: T, hitsOf: (rows: number) => number | undefined) => ({
         ...size,

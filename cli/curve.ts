@@ -2,20 +2,34 @@
 import type { Command } from "commander";
 import {
   type CurveOptions,
+  formatBytes,
+  KeySample,
+  type KeySampleOptions,
   listProfiles,
   loadProfile,
+  type MissRatioCurve,
   missRatioCurve,
   profileLaw,
-  readTraceKeys,
+  sampleTrace,
   type TraceOptions,
 } from "../mod.ts";
 import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
+import {
+  COLUMNS_HELP,
+  FORMAT_HELP,
+  MEMORY,
+  MEMORY_HELP,
+  memoryForKeys,
+  SEPARATOR_HELP,
+  traceOptions,
+} from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
 const POINTS = 13;
+/** Rows of a sample that was asked for. */
+const SAMPLE = 2 ** 20;
 
 /** `tierbench curve`: what caches of many sizes miss, and what a GiB more buys. */
 export function addCurve(program: Command, { terminal }: Context): void {
@@ -33,13 +47,14 @@ export function addCurve(program: Command, { terminal }: Context): void {
     .option("--s <skew>", "its skew", "1.05")
     .option("--q <shift>", "what flattens its head", "0")
     .option("--policy <name>", "lru, lfu, clock, s3fifo, sieve, tinylfu; analytic also fifo, random", "lru")
-    .option("--method <name>", "exact, sampled or analytic; a trace: exact, a law: analytic")
+    .option("--method <name>", "exact, sampled or analytic; a trace: exact while it fits, a law: analytic")
     .option("--batch <n>", "lookups that come together and count each row once", "1")
     .option("--row-bytes <n>", "bytes of a row in the cache", "256")
     .option("--sizes <rows>", "rows of the caches, separated by commas")
     .option("--columns <roles>", COLUMNS_HELP)
     .option("--separator <text>", SEPARATOR_HELP)
     .option("--format <name>", FORMAT_HELP)
+    .option("--memory <bytes>", MEMORY_HELP, MEMORY)
     .option("--json", "for machines: the curve and the optimum")
     .addHelpText(
       "after",
@@ -53,18 +68,24 @@ export function addCurve(program: Command, { terminal }: Context): void {
       if ((trace === undefined) === (options.rows === undefined)) {
         throw new UsageError("Cannot make a curve: give either a trace, a profile or --rows");
       }
-      const of: Pick<CurveOptions, "keys" | "law"> = trace !== undefined
-        ? await keysOrLaw(trace, options.table, traceOptions(options))
-        : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
       const batch = number("batch", options.batch), rowBytes = number("row-bytes", options.rowBytes);
+      // The command passes on what the library checks.
+      const method = options.method as CurveOptions["method"], bytes = memoryForKeys(options.memory);
+      const of: Pick<CurveOptions, "keys" | "law"> = trace !== undefined
+        ? await keysOrLaw(trace, options.table, {
+          ...traceOptions(options),
+          batch,
+          ...(method === "exact" ? {} : { bytes }),
+          ...(method === "sampled" ? { rows: SAMPLE } : {}),
+        })
+        : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
+      using _ = of.keys instanceof KeySample ? of.keys : undefined;
       if (!(rowBytes > 0)) throw new UsageError(`Cannot use --row-bytes ${options.rowBytes}: give a positive number`);
-      const distinct = missRatioCurve({ ...of, sizes: [] }).distinct;
+      const { distinct } = missRatioCurve({ ...of, sizes: [] });
       const sizes = options.sizes === undefined
         ? powers(distinct)
         : [...new Set(options.sizes.split(",").map((size) => number("sizes", size)))].sort((a, b) => a - b);
-      // The command passes on what the library checks.
       const policy = options.policy as NonNullable<CurveOptions["policy"]>;
-      const method = options.method as CurveOptions["method"];
       const asked = { ...of, batch, ...(method === undefined ? {} : { method }) };
       const curve = missRatioCurve({ ...asked, policy, sizes });
       const optimum = missRatioCurve({ ...asked, policy: curve.method === "analytic" ? "popular" : "opt", sizes });
@@ -73,33 +94,62 @@ export function addCurve(program: Command, { terminal }: Context): void {
         return;
       }
       const percent = (ratio: number | undefined): string => `${((ratio ?? NaN) * 100).toFixed(2)} %`;
+      const about = curve.method === "exact" ? "" : "about ";
       terminal.out(
-        `policy   ${policy}, ${curve.method}; ${distinct.toPrecision(4)} distinct rows of ${rowBytes} bytes\n`,
+        `policy   ${policy}, ${curve.method}; ${about}${distinct.toPrecision(4)} distinct rows of ${rowBytes} bytes\n${
+          howSampled(of.keys, [curve, optimum])
+        }`,
       );
-      const each = batch === 1 ? "every lookup counts" : `each row counts once in ${batch} lookups`;
+      const { errors } = curve, each = batch === 1 ? "every lookup counts" : `each row counts once in ${batch} lookups`;
       terminal.out(`misses   as a share of lookups: ${each}\n\n`);
       terminal.out(tableText([
-        ["rows", "GiB", "misses", `best (${optimum.policy})`, "saved by each GiB up to the next size"],
+        [
+          "rows",
+          "GiB",
+          "misses",
+          ...(errors === undefined ? [] : ["± 2 errors"]),
+          `best (${optimum.policy})`,
+          "saved by each GiB up to the next size",
+        ],
         ...sizes.map((size, i) => {
           const next = sizes[i + 1];
           const saved = next === undefined ? "" : percent(
             ((curve.missRatios[i] ?? 0) - (curve.missRatios[i + 1] ?? 0)) / ((next - size) * rowBytes / 2 ** 30),
           );
           const gib = (size * rowBytes / 2 ** 30).toPrecision(3);
-          return [String(size), gib, percent(curve.missRatios[i]), percent(optimum.missRatios[i]), saved];
+          return [
+            String(size),
+            gib,
+            percent(curve.missRatios[i]),
+            ...(errors === undefined ? [] : [percent(2 * (errors[i] ?? NaN))]),
+            percent(optimum.missRatios[i]),
+            saved,
+          ];
         }),
       ]));
     });
+}
+
+/** What was kept of a trace, and what that took. */
+function howSampled(keys: CurveOptions["keys"], curves: readonly MissRatioCurve[]): string {
+  if (!(keys instanceof KeySample)) return "";
+  const { added, kept, rate } = keys.facts(), count = (x: number) => x.toLocaleString("en-US");
+  const memory = `memory   ${formatBytes(Math.max(...curves.map(({ bytes }) => bytes)))} for keys and curves\n`;
+  if (rate === 1) return memory;
+  return `sample   one row in ${count(1 / rate)} by its hash (SHARDS): ${count(kept)} of ${
+    count(added)
+  } lookups; errors by ` +
+    `the spread of eight parts of it; --memory and --method exact keep more\n${memory}`;
 }
 
 /** The keys of a trace, or the law of a profile's table: a profile's name, or a file that ends with .json. */
 export async function keysOrLaw(
   word: string,
   table: string | undefined,
-  how: TraceOptions,
+  how: TraceOptions & KeySampleOptions,
 ): Promise<Pick<CurveOptions, "keys" | "law">> {
   if (!word.endsWith(".json") && !(await listProfiles()).includes(word)) {
-    return { keys: (await readTraceKeys(word, { ...how, ...(table === undefined ? {} : { table }) })).keys };
+    return { keys: (await sampleTrace(word, { ...how, ...(table === undefined ? {} : { table }) })).keys };
   }
   return { law: profileLaw(await loadProfile(word), table) };
 }

@@ -7,6 +7,7 @@
 import { isArrayOf, lengthOf } from "./arrays.ts";
 import { message } from "./errors.ts";
 import { checkFields, type FieldsOf } from "../base/fields.ts";
+import { KeySample, sampleHandle } from "./key_sample.ts";
 import { countKeys, type Keys, toKeys } from "./keys.ts";
 import { native } from "./library.ts";
 import { nativeOptions, seedText, withConfig } from "./options.ts";
@@ -40,8 +41,8 @@ export type CurveMethod = "exact" | "sampled" | "analytic";
 
 /** What {@linkcode missRatioCurve} needs: `keys` or `law`, and `sizes`. */
 export interface CurveOptions {
-  /** A stream of keys, in order. */
-  readonly keys?: Keys;
+  /** A stream of keys, in order; or a sample of one, which says how its batches are and what is kept. */
+  readonly keys?: Keys | KeySample;
   /** Instead of keys: independent draws from a law, in the steady state. */
   readonly law?: PopularityLaw | ZipfLaw;
   /** Rows that the caches hold, rising; 0 is a cache that never hits. */
@@ -53,7 +54,7 @@ export interface CurveOptions {
    * laws: a model of the law with a smaller cache) or `analytic` (laws; the default for them).
    */
   readonly method?: CurveMethod;
-  /** Lookups that come together, in which each row counts once; 1 if absent: every lookup counts. */
+  /** Lookups that come together, in which each row counts once; 1 if absent: every lookup counts. A sample has its own. */
   readonly batch?: number;
   /** Keys at the beginning that only fill the caches; 0 if absent. Keys only. */
   readonly uncounted?: number;
@@ -79,6 +80,8 @@ export interface MissRatioCurve {
   readonly missRatios: readonly number[];
   /** The denominator: rows looked up, each once a batch. Of a law: of one batch. */
   readonly lookups: number;
+  /** Standard error of each ratio, of a {@linkcode KeySample} that keeps some rows: by the spread of eight parts of it. */
+  readonly errors?: readonly number[];
   /** Distinct rows of the stream (estimated within 2 % unless counted exactly for `lru`), or rows of the law. */
   readonly distinct: number;
   /** Lookups of rows that came for the first time: misses of every size. Absent where nobody counted them. */
@@ -87,7 +90,7 @@ export interface MissRatioCurve {
   readonly rate: number;
   /** Lookups that were simulated. */
   readonly replayed: number;
-  /** Most memory that was used for it, in bytes. */
+  /** Most memory that was used for it, in bytes: what a {@linkcode KeySample} holds among it, an array of keys not. */
   readonly bytes: number;
 }
 
@@ -166,7 +169,9 @@ export function popularityLaw(options: ZipfLaw): PopularityLaw {
  */
 export function missRatioCurve(options: CurveOptions): MissRatioCurve {
   checkFields("a miss-ratio curve", options, FIELDS);
-  const { keys, law, policy = "lru", method = keys === undefined ? "analytic" : "exact", batch = 1 } = options;
+  const { keys, law, policy = "lru" } = options;
+  if (keys instanceof KeySample) return sampleCurve(keys, options);
+  const { method = keys === undefined ? "analytic" : "exact", batch = 1 } = options;
   if ((keys === undefined) === (law === undefined)) {
     throw new TypeError(`Cannot make a miss-ratio curve of ${keys ? "keys and a law" : "nothing"}: give keys or a law`);
   }
@@ -175,11 +180,8 @@ export function missRatioCurve(options: CurveOptions): MissRatioCurve {
     const of = law === undefined ? "keys" : "a law";
     throw new TypeError(`Cannot use the option "${name}" for a miss-ratio curve of ${of}: it has no meaning there`);
   }
-  const wanted = [...options.sizes];
-  for (const size of wanted) whole("a size", size, 0);
   whole("batch", batch, 1);
-  const sizes = BigUint64Array.from(wanted, BigInt);
-  const ratios = new Float64Array(sizes.length), facts = new Float64Array(6);
+  const { wanted, sizes, ratios, facts } = outputs(options);
   const { uncounted, samples, rate } = options;
   const out = [sizes, sizes.length, ratios, facts, message.bytes, message.capacity] as const;
   const asked = nativeOptions({ policy, method, batch, uncounted, samples, rate, seed: seedText(options.seed) });
@@ -191,17 +193,70 @@ export function missRatioCurve(options: CurveOptions): MissRatioCurve {
       : native().ts_simulate_curve(config, stream, BigInt(countKeys(stream)), ...out);
     message.check(status, `make a miss-ratio curve with the policy "${policy}"`);
   });
-  const [lookups = 0, distinct = 0, first = 0, share = 1, replayed = 0, bytes = 0] = facts;
+  return curveOf({ policy, method, batch, sizes: wanted }, ratios, facts, keys !== undefined && policy === "lru");
+}
+
+/** Checked sizes, and room for what is found at them. */
+function outputs(options: CurveOptions) {
+  const wanted = [...options.sizes];
+  for (const size of wanted) whole("a size", size, 0);
+  const sizes = BigUint64Array.from(wanted, BigInt);
+  return { wanted, sizes, ratios: new Float64Array(sizes.length), facts: new Float64Array(6) };
+}
+
+function sampleCurve(sample: KeySample, options: CurveOptions): MissRatioCurve {
+  const { policy = "lru", batch: asked, method: named } = options;
+  for (const name of ["law", "uncounted", "samples", "rate", "seed"] as const) {
+    if (options[name] === undefined) continue;
+    throw new TypeError(
+      `Cannot use the option "${name}" for a miss-ratio curve of a sample of keys: it has no meaning there`,
+    );
+  }
+  const { wanted, sizes, ratios, facts } = outputs(options), { rate } = sample.facts();
+  const { address, batch } = sampleHandle(sample), method = rate < 1 ? "sampled" : "exact";
+  if (asked !== undefined && asked !== batch) {
+    throw new RangeError(`Cannot make a miss-ratio curve: batch is ${asked}, and the sample has batches of ${batch}`);
+  }
+  if (named !== undefined && named !== method && rate < 1) {
+    throw new RangeError(
+      `Cannot make a miss-ratio curve: the method is "${named}", and ${rate} of the rows were kept; give the sample more memory`,
+    );
+  }
+  const errors = new Float64Array(sizes.length);
+  withConfig(nativeOptions({ policy }), (config) => {
+    const status = native().ts_key_sample_curve(
+      address,
+      config,
+      sizes,
+      sizes.length,
+      ratios,
+      errors,
+      facts,
+      message.bytes,
+      message.capacity,
+    );
+    message.check(status, `make a miss-ratio curve with the policy "${policy}"`);
+  });
   return {
-    policy,
-    method,
-    batch,
-    sizes: wanted,
+    ...curveOf({ policy, method, batch, sizes: wanted }, ratios, facts, policy === "lru"),
+    ...(rate < 1 ? { errors: [...errors] } : {}),
+  };
+}
+
+/** A curve of what the library found. @param firsts First lookups were counted. */
+function curveOf(
+  asked: Pick<MissRatioCurve, "policy" | "method" | "batch" | "sizes">,
+  ratios: Float64Array,
+  [lookups = 0, distinct = 0, first = 0, share = 1, replayed = 0, bytes = 0]: Float64Array,
+  firsts: boolean,
+): MissRatioCurve {
+  return {
+    ...asked,
     missRatios: [...ratios],
     lookups,
     distinct,
-    ...(keys !== undefined && policy === "lru" ? { firstLookups: first } : {}),
-    rate: method === "analytic" ? 1 : share,
+    ...(firsts ? { firstLookups: first } : {}),
+    rate: asked.method === "analytic" ? 1 : share,
     replayed,
     bytes,
   };

@@ -267,6 +267,24 @@ export const symbols = {
     parameters: ["u64", "buffer", "u64", "buffer", "u32", "buffer", "buffer", "buffer", "u32"],
     result: "i32",
   },
+  // int32_t ts_key_sample_create(const ts_config *config, ts_key_sample **out, char *err, uint32_t err_cap);
+  ts_key_sample_create: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_key_sample_add(ts_key_sample *sample, const int64_t *keys, uint64_t n, int64_t mix, char *err,
+  //   uint32_t err_cap);
+  ts_key_sample_add: { parameters: ["u64", "buffer", "u64", "i64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_key_sample_facts(const ts_key_sample *sample, double *out, char *err, uint32_t err_cap);
+  ts_key_sample_facts: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_key_sample_curve(const ts_key_sample *sample, const ts_config *config, const uint64_t *sizes,
+  //   uint32_t count, double *ratios, double *errors, double *facts, char *err, uint32_t err_cap);
+  ts_key_sample_curve: {
+    parameters: ["u64", "u64", "buffer", "u32", "buffer", "buffer", "buffer", "buffer", "u32"],
+    result: "i32",
+  },
+  // int32_t ts_key_sample_keys(const ts_key_sample *sample, int64_t *out, uint64_t cap, uint64_t *n, char *err,
+  //   uint32_t err_cap);
+  ts_key_sample_keys: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
+  // int32_t ts_key_sample_close(ts_key_sample *sample);
+  ts_key_sample_close: { parameters: ["u64"], result: "i32" },
   // int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
   //   const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
   ts_simulate_law_curve: {
@@ -299,6 +317,8 @@ export const symbols = {
   ts_stream_close: { parameters: ["u64"], result: "i32" },
   // int32_t ts_stream_add(ts_stream *stream, const int64_t *keys, uint64_t n, char *err, uint32_t err_cap);
   ts_stream_add: { parameters: ["u64", "buffer", "u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_stream_limit(ts_stream *stream, uint64_t most, char *err, uint32_t err_cap);
+  ts_stream_limit: { parameters: ["u64", "u64", "buffer", "u32"], result: "i32" },
   // int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
   ts_stream_facts: { parameters: ["u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_stream_lives(ts_stream *stream, uint32_t apart, char *err, uint32_t err_cap);

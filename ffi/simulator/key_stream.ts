@@ -76,6 +76,12 @@ export class KeyStream implements Disposable {
     message.check(status, "measure the stream");
   }
 
+  /** Keeps so many accesses from now on, which may be fewer than before: memory that streams share. */
+  limit(most: number): void {
+    const status = native().ts_stream_limit(this.#address(), BigInt(most), message.bytes, message.capacity);
+    message.check(status, "measure the stream");
+  }
+
   /** Its sizes. */
   facts(): StreamFacts {
     const out = new Float64Array(FIELDS);

@@ -5,6 +5,7 @@
  */
 
 import { missRatioCurve } from "../../ffi/curve.ts";
+import { KeySample } from "../../ffi/key_sample.ts";
 import { toKeys } from "../../ffi/keys.ts";
 import type { CacheSize, CacheSizeOptions } from "../workloads/cache_size.ts";
 import { ROW_CACHE_WAYS, rowCacheMisses } from "./row_cache.ts";
@@ -27,6 +28,15 @@ const FINE = 512;
 /** Caches beyond so many times the rows that there are get no conflicts out of their sets that others left. */
 const MOST_TIMES = 4;
 
+/** The keys of a sample that keeps all. */
+function allOf(sample: KeySample): BigInt64Array {
+  const { rate } = sample.facts();
+  if (rate === 1) return sample.keys();
+  throw new RangeError(
+    `Cannot replay a set-associative cache: ${rate} of the rows of the stream were kept, and sets need all; give it more memory`,
+  );
+}
+
 /** How often a row cache of so many places hits, and how that was found. */
 export function rowCacheHits(
   { keys, law, batch = 1, ways = ROW_CACHE_WAYS }: Omit<RowCacheSizeOptions, "hits">,
@@ -34,7 +44,7 @@ export function rowCacheHits(
   if (law !== undefined) {
     return { method: "analytic", of: (rows) => 1 - rowCacheMisses({ law, batch }, rows, ways).missRatio };
   }
-  const hashed = hashKeys(toKeys(keys ?? []));
+  const hashed = hashKeys(keys instanceof KeySample ? allOf(keys) : toKeys(keys ?? []));
   return {
     method: "exact",
     of: (rows) => {

@@ -29,7 +29,10 @@ export type { LawKind } from "./fit/laws.ts";
 export interface FitProfileOptions {
   /** Name of the profile. */
   readonly name: string;
-  /** Accesses kept of each table at most; beyond, a sample of its rows (4,194,304). */
+  /**
+   * Accesses kept of each table at most; beyond, a sample of its rows. Default 4,194,304, and 8,388,608 of all tables, of which each
+   * has the same share: some 45 bytes each.
+   */
   readonly most?: number;
   /** `best`: whatever law is most faithful. `zipf`: Zipf-Mandelbrot with heavy hitters, as FBGEMM's EEG knows it (`"best"`). */
   readonly law?: "best" | "zipf";
@@ -70,6 +73,8 @@ export interface FittedProfile {
 }
 
 const MOST = 1 << 22;
+/** Accesses that all tables together keep, and what each may keep in any case. */
+const MOST_TOGETHER = 1 << 23, LEAST = 2048;
 /** A law with more parts must be this much more faithful. */
 const LEAST_BETTER = 0.002;
 /** Significant digits of shares. */
@@ -191,6 +196,11 @@ function fitTable(
   };
 }
 
+/** Accesses that one of so many tables may keep: it halves as their number doubles. */
+function shareOf(tables: number): number {
+  return Math.max(LEAST, Math.min(MOST, MOST_TOGETHER / 2 ** Math.ceil(Math.log2(tables))));
+}
+
 /** Distances of several tables, weighted by their accesses. */
 function together(tables: readonly FittedTable[], of: "fidelity" | "zipf"): Fidelity {
   const sum = tables.reduce((total, { accesses }) => total + accesses, 0);
@@ -230,15 +240,25 @@ export async function fitProfile(
   const measured = new Map<string, Measured>(), columns = new Columns();
   try {
     for await (const { table, keys, bags } of typeof trace === "string" ? readTrace(trace, options.trace) : trace) {
-      const found = measured.get(table) ??
-        { stream: new KeyStream(options.most ?? MOST), bags: new Map<number, number>() };
-      measured.set(table, found);
+      let found = measured.get(table);
+      if (found === undefined) {
+        const share = shareOf(measured.size + 1), before = shareOf(Math.max(1, measured.size));
+        if (options.most === undefined && share < before) {
+          for (const { stream } of measured.values()) stream.limit(share);
+        }
+        found = { stream: new KeyStream(options.most ?? share), bags: new Map() };
+        measured.set(table, found);
+      }
       found.stream.add(keys instanceof BigInt64Array ? keys : BigInt64Array.from(keys));
       for (const bag of bags ?? []) found.bags.set(bag, (found.bags.get(bag) ?? 0) + 1);
       columns.add(table, keys, bags);
     }
     if (measured.size === 0) throw new ProfileError("Cannot fit a profile: the trace has no keys");
-    const fits = [...measured].map(([name, each]) => fitTable(name, each, options));
+    const fits = [...measured].map(([name, each]) => {
+      const fit = fitTable(name, each, options);
+      each.stream[Symbol.dispose](); // what the next one takes can be this one's
+      return fit;
+    });
     const tables = fits.map(({ fitted }) => fitted);
     const profile = parseProfile(
       profileText({

@@ -26,24 +26,35 @@ void ts_key_table_free(ts_key_table *table) {
   *table = (ts_key_table){0};
 }
 
-#define REGISTER_BITS 14
-#define REGISTERS (1u << REGISTER_BITS)
-
-uint64_t ts_distinct_estimate(const int64_t *keys, uint64_t n) {
-  uint8_t registers[REGISTERS] = {0};
+uint64_t ts_key_once(ts_key_table *seen, const int64_t *keys, uint64_t n, int64_t *to) {
+  uint64_t kept = 0;
   for (uint64_t i = 0; i < n; i++) {
-    const uint64_t hash = ts_key_hash(keys[i]);
-    const uint8_t zeros = (uint8_t)(__builtin_clzll(hash << REGISTER_BITS | 1) + 1);
-    uint8_t *r = &registers[hash >> (64 - REGISTER_BITS)];
-    if (zeros > *r) *r = zeros;
+    const int64_t key = keys[i];
+    const uint64_t home = ts_key_home(seen, ts_key_hash(key));
+    if (ts_key_find(seen, key, home) != TS_NO_ENTRY) continue;
+    ts_key_add(seen, key, home, 0);
+    to[kept++] = key;
   }
+  if (kept > 0) memset(seen->buckets, 0, ts_key_table_bytes(seen));
+  return kept;
+}
+
+#define REGISTERS (1u << TS_DISTINCT_BITS)
+
+uint64_t ts_distinct_of(const ts_distinct *seen, uint64_t n) {
   double sum = 0;
   uint32_t empty = 0;
   for (uint32_t i = 0; i < REGISTERS; i++) {
-    sum += 1.0 / (double)(UINT64_C(1) << TS_MIN(registers[i], 63));
-    empty += registers[i] == 0;
+    sum += 1.0 / (double)(UINT64_C(1) << TS_MIN(seen->registers[i], 63));
+    empty += seen->registers[i] == 0;
   }
   double estimate = 0.7213 / (1 + 1.079 / REGISTERS) * REGISTERS * REGISTERS / sum;
   if (estimate < 2.5 * REGISTERS && empty > 0) estimate = REGISTERS * ts_det_log((double)REGISTERS / empty);
   return TS_MIN((uint64_t)(estimate + 0.5), n);
+}
+
+uint64_t ts_distinct_estimate(const int64_t *keys, uint64_t n) {
+  ts_distinct seen = {0};
+  for (uint64_t i = 0; i < n; i++) ts_distinct_add(&seen, ts_key_hash(keys[i]));
+  return ts_distinct_of(&seen, n);
 }

@@ -83,8 +83,23 @@ static inline void ts_key_remove(ts_key_table *table, uint32_t entry) {
   table->buckets[at].used &= ~(1u << slot);
 }
 
-/* Distinct keys of a stream, estimated within 2 % or so (HyperLogLog, Flajolet et al. 2007, 16,384 registers), never more
- * than n: how large a table is worth making. */
+/* Takes the keys out of n that came before among them, and writes those that are left; to may be keys. `seen` has room for them, is
+ * empty, and is again. */
+uint64_t ts_key_once(ts_key_table *seen, const int64_t *keys, uint64_t n, int64_t *to);
+
+/* Distinct keys of a stream, estimated within 2 % or so (HyperLogLog, Flajolet et al. 2007, 16,384 registers): how large a
+ * table is worth making. */
+#define TS_DISTINCT_BITS 14
+typedef struct ts_distinct {
+  uint8_t registers[1u << TS_DISTINCT_BITS];
+} ts_distinct;
+static inline void ts_distinct_add(ts_distinct *seen, uint64_t hash) { /* of ts_key_hash */
+  const uint8_t zeros = (uint8_t)(__builtin_clzll(hash << TS_DISTINCT_BITS | 1) + 1);
+  uint8_t *r = &seen->registers[hash >> (64 - TS_DISTINCT_BITS)];
+  if (zeros > *r) *r = zeros;
+}
+/* Never more than n. */
+uint64_t ts_distinct_of(const ts_distinct *seen, uint64_t n);
 uint64_t ts_distinct_estimate(const int64_t *keys, uint64_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* opt.c - Belady's algorithm: the next use of each access by one pass backwards, then a heap of the entries by next use,
- * in which every entry knows its place. 4 bytes an access, 12 an entry, and the maps. */
+ * in which every entry knows its place. 4 bytes an access, 12 an entry, and the maps: of distinct keys, at most 28 each. */
 #include "cache/opt.h"
+#include "cache/key_table.h"
 #include "cache/slot_map.h"
 
 #include <stdlib.h>
@@ -37,30 +38,45 @@ static void settle(heap *h, uint32_t slot) {
   put(h, at, slot);
 }
 
-/* next[i]: the position after i at which keys[i] comes again, or NEVER. Distinct keys get numbers as they appear. */
-static bool next_uses(const int64_t *keys, uint64_t n, uint32_t *next) {
+/* next[i]: the position after i at which keys[i] comes again, or NEVER. Distinct keys get numbers as they are found.
+ * @return whether there are no more of them than `room` and the memory was there; *distinct: how many, room + 1 if more. */
+static bool next_uses(const int64_t *keys, uint64_t n, uint64_t room, uint32_t *next, uint64_t *distinct, uint64_t *bytes) {
   ts_slot_map seen = {0};
-  uint32_t *last = malloc(n * sizeof *last), distinct = 0;
-  bool ok = last != NULL && ts_slot_map_init(&seen, n);
+  uint32_t *last = malloc(room * sizeof *last);
+  uint64_t found = 0;
+  bool ok = last != NULL && ts_slot_map_init(&seen, room);
+  *bytes = room * sizeof *last + ts_slot_map_bytes(&seen, room);
   for (uint64_t i = n; ok && i-- > 0;) {
     uint32_t number = ts_slot_map_find(&seen, keys[i]);
     next[i] = number == TS_NO_SLOT ? NEVER : last[number];
-    if (number == TS_NO_SLOT) ts_slot_map_add(&seen, keys[i], number = distinct++);
+    if (number == TS_NO_SLOT) {
+      ok = found < room;
+      number = (uint32_t)found++;
+      if (!ok) break;
+      ts_slot_map_add(&seen, keys[i], number);
+    }
     last[number] = (uint32_t)i;
   }
   ts_slot_map_free(&seen);
   free(last);
+  *distinct = found;
   return ok;
 }
 
-int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits) {
+int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits, uint64_t *bytes) {
   *hits = 0;
   if (n == 0) return TS_OK;
-  uint64_t slots = TS_MIN(capacity, n), found = 0;
+  uint64_t found = 0, distinct = 0, numbering = 0, room = ts_distinct_estimate(keys, n);
+  room = TS_MIN(room + room / 16 + 64, n);
   uint32_t *next = malloc(n * sizeof *next);
-  uint32_t *entries = malloc(3 * slots * sizeof *entries);
+  bool ok = next != NULL && next_uses(keys, n, room, next, &distinct, &numbering);
+  if (!ok && distinct > room) ok = next_uses(keys, n, room = n, next, &distinct, &numbering);
+  const uint64_t slots = TS_MAX(TS_MIN(capacity, distinct), 1);
+  uint32_t *entries = ok ? malloc(3 * slots * sizeof *entries) : NULL;
   ts_slot_map map = {0};
-  bool ok = next != NULL && entries != NULL && next_uses(keys, n, next) && ts_slot_map_init(&map, slots);
+  ok = ok && entries != NULL && ts_slot_map_init(&map, slots);
+  const uint64_t caching = 3 * slots * sizeof *entries + ts_slot_map_bytes(&map, slots);
+  if (bytes != NULL) *bytes = TS_MAX(*bytes, n * sizeof *next + TS_MAX(numbering, caching));
   heap h = {entries, entries == NULL ? NULL : entries + slots, entries == NULL ? NULL : entries + 2 * slots, 0};
   for (uint64_t i = 0; ok && i < n; i++) {
     uint32_t slot = ts_slot_map_find(&map, keys[i]);

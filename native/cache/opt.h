@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* Hits of a cache of `capacity` > 0 entries on the stream, those among the first `uncounted` keys left out. Errors:
- * TS_ENOMEM. n < 2^32 - 1. */
-int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits);
+/* Hits of a cache of `capacity` > 0 entries on the stream, those among the first `uncounted` keys left out. *bytes, unless it is
+ * NULL, becomes the memory it took if that was more. Errors: TS_ENOMEM. n < 2^32 - 1. */
+int32_t ts_opt_replay(uint64_t capacity, const int64_t *keys, uint64_t n, uint64_t uncounted, uint64_t *hits, uint64_t *bytes);
 
 #endif

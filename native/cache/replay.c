@@ -82,7 +82,7 @@ int32_t ts_cache_replay(const char *policy, uint64_t capacity, const int64_t *ke
   int32_t status;
   uint64_t found = 0;
   if (strcmp(policy, "opt") == 0) {
-    status = ts_opt_replay(capacity, keys, n, 0, &found);
+    status = ts_opt_replay(capacity, keys, n, 0, &found, NULL);
   } else {
     int kind = 0;
     while (ts_policy_names[kind] != NULL && strcmp(policy, ts_policy_names[kind]) != 0) kind++;

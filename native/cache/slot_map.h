@@ -16,6 +16,10 @@ typedef struct ts_slot_map {
 /* False: out of memory. slots < TS_NO_SLOT. */
 bool ts_slot_map_init(ts_slot_map *map, uint64_t slots);
 void ts_slot_map_free(ts_slot_map *map);
+/* Of a map for so many slots. */
+static inline uint64_t ts_slot_map_bytes(const ts_slot_map *map, uint64_t slots) {
+  return slots * sizeof *map->keys + (map->mask + 1) * sizeof *map->table;
+}
 uint32_t ts_slot_map_find(const ts_slot_map *map, int64_t key);
 /* An absent key. */
 void ts_slot_map_add(ts_slot_map *map, int64_t key, uint32_t slot);

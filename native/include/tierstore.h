@@ -878,6 +878,34 @@ TS_API int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, u
 TS_API int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
                                      const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err,
                                      uint32_t err_cap);
+
+/* A stream of keys of any length for curves, kept in bounded memory: all of it while that fits, then a sample of its rows (those
+ * whose hash is below a threshold, which is halved as often as need be). What is kept depends on the keys and their order alone,
+ * not on the blocks in which they are added. Options:
+ *   batch       as in ts_simulate_curve                                                            (1)
+ *   bytes       memory that the sample and a curve of it may take together; 0: any                 (0)
+ *   rows        rows that may be kept; 0: any                                                      (0)
+ * A batch takes 26 bytes a distinct row, up to 52 while its table grows. Errors: TS_EINVAL (also a batch that does not fit into
+ * bytes), TS_ENOMEM. */
+typedef struct ts_key_sample ts_key_sample;
+TS_API int32_t ts_key_sample_create(const ts_config *config, ts_key_sample **out, char *err, uint32_t err_cap);
+/* The next n keys, each combined with mix by exclusive or: tables that share a cache get different ones. Errors: TS_EINVAL,
+ * TS_ENOMEM. */
+TS_API int32_t ts_key_sample_add(ts_key_sample *sample, const int64_t *keys, uint64_t n, int64_t mix, char *err, uint32_t err_cap);
+/* out[0] lookups that were added, [1] those kept, [2] the share of rows that is kept, [3] distinct rows of the whole stream (within
+ * 2 % or so), [4] rows, each once a batch, [5] bytes that it has. Errors: TS_EINVAL. */
+TS_API int32_t ts_key_sample_facts(const ts_key_sample *sample, double *out, char *err, uint32_t err_cap);
+/* Miss ratios, as ts_simulate_curve says; the only option is policy. errors, which may be NULL, gets the standard error of each
+ * ratio, by the spread of eight parts of the sample; 0 where all is kept. facts: the same six; bytes include the sample's.
+ * Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_key_sample_curve(const ts_key_sample *sample, const ts_config *config, const uint64_t *sizes, uint32_t count,
+                                   double *ratios, double *errors, double *facts, char *err, uint32_t err_cap);
+/* The kept keys in their order. Errors: TS_EINVAL, TS_ERANGE (cap is below *n). */
+TS_API int32_t ts_key_sample_keys(const ts_key_sample *sample, int64_t *out, uint64_t cap, uint64_t *n, char *err,
+                                  uint32_t err_cap);
+/* Always TS_OK; NULL is accepted. */
+TS_API int32_t ts_key_sample_close(ts_key_sample *sample);
+
 /* ---- simulator: keys of profiles ------------------------------------------------------------------------ */
 
 /* Keys of tables, drawn from laws of popularity: a pure function of seed, table, sample and position, the same on every
@@ -924,6 +952,8 @@ TS_API int32_t ts_stream_create(uint64_t most, ts_stream **out, char *err, uint3
 TS_API int32_t ts_stream_close(ts_stream *stream);
 /* The next n keys. Errors: TS_EINVAL, TS_ENOMEM. */
 TS_API int32_t ts_stream_add(ts_stream *stream, const int64_t *keys, uint64_t n, char *err, uint32_t err_cap);
+/* From now on `most` accesses are kept, which may be fewer than before: memory that many streams share. Errors: TS_EINVAL, TS_ENOMEM. */
+TS_API int32_t ts_stream_limit(ts_stream *stream, uint64_t most, char *err, uint32_t err_cap);
 /* out[0] accesses, [1] those kept, [2] rows kept, [3] the share of rows that is kept. Errors: TS_EINVAL. */
 TS_API int32_t ts_stream_facts(ts_stream *stream, double *out, char *err, uint32_t err_cap);
 /* Takes each row for one life without repeats (apart = 0), or cuts its time where its rate changes: by the gain in likelihood

@@ -24,12 +24,16 @@ typedef struct ts_curve_facts {
   double cold;     /* of `lookups`, those of rows that had not come before; 0 for laws */
   double rate;     /* share of the rows that was looked at; 1: all. Laws: the smallest over the sizes */
   uint64_t replayed; /* lookups that were simulated */
-  uint64_t bytes;    /* memory, the most at any time, without the keys given */
+  uint64_t bytes;    /* memory, the most at any time, that of a sample among it; without keys given by the caller */
 } ts_curve_facts;
 
 /* ratios[i]: share of misses of a cache of sizes[i] rows. Errors: TS_EINVAL, TS_ENOMEM. */
 int32_t ts_curve_exact(const ts_curve_ask *ask, const int64_t *keys, uint64_t n, double *ratios, ts_curve_facts *facts,
                        ts_err err);
+/* Of what a sample has kept, all or some rows. errors, which may be NULL, gets the standard error of each ratio: the spread between
+ * eight parts of the sample's rows, each a sample of its own, over the square root of eight; 0 where all is kept. */
+int32_t ts_curve_of_sample(const ts_curve_ask *ask, const ts_key_sample *sample, double *ratios, double *errors,
+                           ts_curve_facts *facts, ts_err err);
 /* From the rows whose hash is below a threshold, in caches that are smaller by the same factor (SHARDS, Waldspurger et al.,
  * FAST 2015; miniature simulation, the same, ATC 2017). The number of lookups is that of the whole stream, so that a
  * popular row more or less in the sample is no error. */

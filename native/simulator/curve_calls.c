@@ -1,14 +1,19 @@
 /* curve_calls.c - the public calls about miss ratios: options, checks, and the method that was asked for. */
 #include "simulator/analytic.h"
 #include "simulator/curve.h"
+#include "simulator/key_sample.h"
 
 #include "cache/policy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLES_OF_KEYS 1048576u
 #define PLACES_OF_MODEL 16384u
 #define MOST_BATCH (UINT64_C(1) << 31)
+/* Of a batch's table, a lookup; and what a sample must have beside it. */
+#define BYTES_OF_BATCH 26u
+#define LEAST_SAMPLE (UINT64_C(8) << 20)
 
 int32_t ts_simulate_law(const ts_config *config, const double *hitters, uint32_t n, uint64_t *rows, double *weights,
                         uint32_t cap, uint32_t *needed, char *err, uint32_t err_cap) {
@@ -80,6 +85,81 @@ int32_t ts_simulate_curve(const ts_config *config, const int64_t *keys, uint64_t
   status = (sampled ? ts_curve_sampled : ts_curve_exact)(&ask, keys, n, ratios, &found, e);
   give(facts, &found);
   return status;
+}
+
+int32_t ts_key_sample_create(const ts_config *config, ts_key_sample **out, char *err, uint32_t err_cap) {
+  const ts_err e = {err, err_cap};
+  if (out == NULL) return ts_fail(e, TS_EINVAL, "Cannot sample keys: out is NULL");
+  *out = NULL;
+  ts_config_reader r = ts_config_read(config, "sample of keys", e);
+  const uint64_t batch = ts_config_u64(&r, "batch", 1, 1, MOST_BATCH), bytes = ts_config_u64(&r, "bytes", 0, 0, UINT64_MAX),
+                 rows = ts_config_u64(&r, "rows", 0, 0, UINT64_MAX);
+  int32_t status = ts_config_finish(&r);
+  if (status != TS_OK) return status;
+  const uint64_t table = batch == 1 ? 0 : batch * BYTES_OF_BATCH, least = 2 * table + LEAST_SAMPLE;
+  if (bytes > 0 && bytes < least)
+    return ts_fail(e, TS_EINVAL, "Cannot sample keys: %llu bytes may be used, batches of %llu lookups need %llu",
+                   (unsigned long long)bytes, (unsigned long long)batch, (unsigned long long)least);
+  ts_key_sample *s = malloc(sizeof *s);
+  if (s == NULL || !ts_key_sample_init(s, batch, 0, 0)) {
+    free(s);
+    return ts_fail(e, TS_ENOMEM, "Cannot sample keys: out of memory");
+  }
+  s->most_bytes = bytes;
+  s->most_rows = rows;
+  *out = s;
+  return TS_OK;
+}
+
+int32_t ts_key_sample_close(ts_key_sample *sample) {
+  if (sample != NULL) ts_key_sample_free(sample);
+  free(sample);
+  return TS_OK;
+}
+
+int32_t ts_key_sample_add(ts_key_sample *sample, const int64_t *keys, uint64_t n, int64_t mix, char *err, uint32_t err_cap) {
+  const ts_err e = {err, err_cap};
+  if (sample == NULL || (keys == NULL && n > 0)) return ts_fail(e, TS_EINVAL, "Cannot sample keys: an argument is NULL");
+  if (ts_key_sample_append(sample, keys, n, mix)) return TS_OK;
+  return ts_fail(e, TS_ENOMEM, "Cannot sample keys: out of memory");
+}
+
+int32_t ts_key_sample_facts(const ts_key_sample *sample, double *out, char *err, uint32_t err_cap) {
+  if (sample == NULL || out == NULL) return ts_fail((ts_err){err, err_cap}, TS_EINVAL, "Cannot sample keys: an argument is NULL");
+  out[0] = (double)sample->added;
+  out[1] = (double)sample->n;
+  out[2] = ts_key_sample_rate(sample);
+  out[3] = (double)ts_distinct_of(&sample->distinct, sample->added);
+  out[4] = (double)sample->rows;
+  out[5] = (double)ts_key_sample_bytes(sample);
+  return TS_OK;
+}
+
+int32_t ts_key_sample_curve(const ts_key_sample *sample, const ts_config *config, const uint64_t *sizes, uint32_t count,
+                            double *ratios, double *errors, double *facts, char *err, uint32_t err_cap) {
+  const ts_err e = {err, err_cap};
+  if (sample == NULL) return ts_fail(e, TS_EINVAL, "Cannot make a miss-ratio curve: the sample is NULL");
+  ts_config_reader r = ts_config_read(config, "miss-ratio curve of a sample", e);
+  ts_curve_ask ask = {.batch = sample->batch, .sizes = sizes, .count = count};
+  ask.policy = replayed[ts_config_choice(&r, "policy", "lru", replayed)];
+  int32_t status = ts_config_finish(&r);
+  if (status == TS_OK) status = check_sizes(sizes, count, ratios, e);
+  if (status != TS_OK) return status;
+  ts_curve_facts found = {0};
+  status = ts_curve_of_sample(&ask, sample, ratios, errors, &found, e);
+  give(facts, &found);
+  return status;
+}
+
+int32_t ts_key_sample_keys(const ts_key_sample *sample, int64_t *out, uint64_t cap, uint64_t *n, char *err, uint32_t err_cap) {
+  const ts_err e = {err, err_cap};
+  if (sample == NULL || n == NULL || (out == NULL && cap > 0)) return ts_fail(e, TS_EINVAL, "Cannot write the kept keys: an argument is NULL");
+  *n = sample->n;
+  if (sample->n > cap)
+    return ts_fail(e, TS_ERANGE, "Cannot write the kept keys: there are %llu, and there is room for %llu", (unsigned long long)sample->n,
+                   (unsigned long long)cap);
+  if (sample->n > 0) memcpy(out, sample->keys, sample->n * sizeof *out);
+  return TS_OK;
 }
 
 static int32_t read_law(const uint64_t *rows, const double *weights, uint32_t n, ts_law *law, ts_err err) {

@@ -60,37 +60,25 @@ static int32_t replay(model *m, ts_policy_kind kind, uint64_t size, uint64_t bat
   return status;
 }
 
-/* Takes the keys out that came before in the batch; returns how many are left. `seen` is empty, and is again. */
-static uint64_t keep_distinct(ts_key_table *seen, int64_t *keys, uint64_t n, int64_t *to) {
-  uint64_t kept = 0;
-  for (uint64_t i = 0; i < n; i++) {
-    const uint64_t home = ts_key_home(seen, ts_key_hash(keys[i]));
-    if (ts_key_find(seen, keys[i], home) != TS_NO_ENTRY) continue;
-    ts_key_add(seen, keys[i], home, 0);
-    to[kept++] = keys[i];
-  }
-  memset(seen->buckets, 0, ts_key_table_bytes(seen));
-  return kept;
-}
-
 /* The same of Belady's: its stream must be known, with each row once a batch. */
 static int32_t replay_opt(model *m, uint64_t size, uint64_t batch, double *ratio, ts_curve_facts *facts) {
   const uint64_t warm = TS_ROUND_UP(16 * size, batch), counted = TS_ROUND_UP(TS_MAX(8 * size, LEAST), batch);
   int64_t *keys = malloc((warm + counted) * sizeof *keys);
   ts_key_table seen = {0};
+  uint64_t bytes = 0;
   int32_t status = keys == NULL || !ts_key_table_init(&seen, batch, 0.5) ? TS_ENOMEM : TS_OK;
   if (status == TS_OK) {
     uint64_t kept = 0, first = 0, hits = 0;
     draw(m, keys, warm + counted);
     for (uint64_t b = 0; b < warm + counted; b += batch) {
       if (b == warm) first = kept;
-      kept += batch == 1 ? 1 : keep_distinct(&seen, keys + b, batch, keys + kept);
+      kept += batch == 1 ? 1 : ts_key_once(&seen, keys + b, batch, keys + kept);
     }
-    status = ts_opt_replay(size, keys, kept, first, &hits);
+    status = ts_opt_replay(size, keys, kept, first, &hits, &bytes);
     *ratio = (double)(kept - first - hits) / (double)counted;
   }
   facts->replayed += warm + counted;
-  facts->bytes = TS_MAX(facts->bytes, (warm + counted) * 12 + size * 28);
+  facts->bytes = TS_MAX(facts->bytes, (warm + counted) * sizeof *keys + ts_key_table_bytes(&seen) + bytes);
   ts_key_table_free(&seen);
   free(keys);
   return status;

@@ -13,12 +13,17 @@ static int32_t no_memory(ts_err err) { return ts_fail(err, TS_ENOMEM, "Cannot me
 
 static int32_t no_stream(ts_err err) { return ts_fail(err, TS_EINVAL, "Cannot measure the stream: an argument is NULL"); }
 
+static bool check_most(uint64_t most, ts_err err) {
+  if (most >= 1024 && most <= UINT32_MAX / 2) return true;
+  ts_fail(err, TS_EINVAL, "Cannot measure the stream: %llu accesses may be kept; give 1024 to %u", (unsigned long long)most,
+          UINT32_MAX / 2);
+  return false;
+}
+
 int32_t ts_stream_create(uint64_t most, ts_stream **out, char *text, uint32_t text_cap) {
   ts_err err = {text, text_cap};
   if (out == NULL) return no_stream(err);
-  if (most < 1024 || most > UINT32_MAX / 2)
-    return ts_fail(err, TS_EINVAL, "Cannot measure the stream: %llu accesses may be kept; give 1024 to %u",
-                   (unsigned long long)most, UINT32_MAX / 2);
+  if (!check_most(most, err)) return TS_EINVAL;
   ts_stream *s = calloc(1, sizeof *s);
   *out = s;
   if (s == NULL) return no_memory(err);
@@ -82,8 +87,7 @@ static uint32_t row_of(ts_stream *s, int64_t key, uint64_t h) {
   return s->rows - 1;
 }
 
-static bool grow(ts_stream *s) {
-  uint64_t capacity = TS_MIN(s->most, s->capacity == 0 ? 65536 : 2 * s->capacity);
+static bool set_capacity(ts_stream *s, uint64_t capacity) {
   uint32_t *row = realloc(s->row, capacity * sizeof *row);
   if (row != NULL) s->row = row;
   uint64_t *time = realloc(s->time, capacity * sizeof *time);
@@ -164,7 +168,7 @@ int32_t ts_stream_add(ts_stream *s, const int64_t *keys, uint64_t n, char *text,
       }
     }
     if (h > s->threshold) continue;
-    if (s->n == s->capacity && s->capacity < s->most && !grow(s)) return no_memory(err);
+    if (s->n == s->capacity && s->capacity < s->most && !set_capacity(s, TS_MIN(s->most, TS_MAX(2 * s->capacity, 65536)))) return no_memory(err);
     uint32_t row = row_of(s, keys[i], h);
     if (row == FREE) return no_memory(err);
     s->row[s->n] = row;
@@ -174,6 +178,25 @@ int32_t ts_stream_add(ts_stream *s, const int64_t *keys, uint64_t n, char *text,
       if (!thin(s)) return no_memory(err);
   }
   return TS_OK;
+}
+
+int32_t ts_stream_limit(ts_stream *s, uint64_t most, char *text, uint32_t text_cap) {
+  ts_err err = {text, text_cap};
+  if (s == NULL) return no_stream(err);
+  if (!check_most(most, err)) return TS_EINVAL;
+  ts_stream_forget(s);
+  s->most = most;
+  while (s->n >= most)
+    if (!thin(s)) return no_memory(err);
+  if (s->capacity <= most) return TS_OK;
+  uint64_t slots = 1024;
+  while (s->rows * UINT64_C(3) / 2 > slots - 1) slots *= 2;
+  const uint32_t rows = TS_MAX(s->rows, 1024);
+  ts_stream_row *table = realloc(s->table, rows * sizeof *table);
+  if (table == NULL) return no_memory(err);
+  s->table = table;
+  s->rows_capacity = rows;
+  return set_capacity(s, most) && resize_slots(s, slots) ? TS_OK : no_memory(err);
 }
 
 int32_t ts_stream_facts(ts_stream *s, double *out, char *text, uint32_t text_cap) {

@@ -3,7 +3,7 @@ import { scenarioTemplate } from "../../cli/init_template.ts";
 import { parseScenario } from "../../scenarios/load.ts";
 import { configurations, contributionOf, inspectMachine, parsePage, renderContribution } from "../../mod.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { inFolder, runCommand, type Said } from "./command.ts";
 
 /** What the command says and returns. */
@@ -271,6 +271,22 @@ Deno.test("tierbench curve: a trace exactly, a law by its formula, and what is w
     assertEquals(code, 0);
     const { curve, optimum } = JSON.parse(out);
     assertEquals([curve.lookups, curve.missRatios, optimum.policy], [6, [1, 4 / 6], "opt"]);
+    assertEquals([curve.rate, curve.errors], [1, undefined]);
+    const little = await tierbench("curve", `${folder}/t.csv`, "--memory", "5 MB");
+    assertEquals([little.code, /--memory 5 MB: give 512 MiB or more/.test(little.err)], [2, true]);
+    // More rows than a sample on demand has.
+    const keys = BigInt64Array.from({ length: 2 ** 22 }, (_, i) => BigInt(i % 3_000_000));
+    await Deno.writeFile(`${folder}/keys.i64`, new Uint8Array(keys.buffer));
+    const sampled = ["curve", `${folder}/keys.i64`, "--method", "sampled", "--sizes", "2000000,3000000"];
+    const part = JSON.parse((await tierbench(...sampled, "--json")).out).curve;
+    assert(part.rate < 1 && part.errors.length === 2 && part.errors[0] < 0.01);
+    // A loop: nothing hits before the cache has all its rows.
+    assertAlmostEquals(part.missRatios[0], 1, 0.01);
+    assertAlmostEquals(part.missRatios[1], 3_000_000 / 2 ** 22, 0.01);
+    const { out: told } = await tierbench(...sampled);
+    assertMatch(told, /^sample {3}one row in 4 by its hash \(SHARDS\): [\d,]+ of 4,194,304 lookups; errors by/m);
+    assertMatch(told, /^memory {3}[\d.]+ MiB for keys and curves$/m);
+    assertMatch(told, /^3000000 +0\.715 +71\.\d+ % +\d+\.\d\d % +71\.\d+ %/m);
   });
   const law = await tierbench(
     "curve",

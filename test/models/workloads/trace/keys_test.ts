@@ -1,3 +1,4 @@
+import "../../../native_library.ts";
 import { readTraceKeys } from "../../../../models/workloads/trace/keys.ts";
 import { assertEquals, assertNotEquals, assertRejects } from "../../../assert.ts";
 
