@@ -7,7 +7,7 @@
 import { bytesText } from "../../base/bytes.ts";
 import { percentText, prefixed, significant } from "../../base/numbers.ts";
 import { countText, estimateText, listText } from "../text/format.ts";
-import type { CaseSummary, Summary } from "../summary/summary_types.ts";
+import type { CaseSummary, StepCourse, Summary } from "../summary/summary_types.ts";
 import { missCurve } from "./miss_curve.ts";
 import { fastModeText, targetText } from "../summary/quality_words.ts";
 import { html, type Markup } from "../text/markup.ts";
@@ -76,7 +76,7 @@ export function speed(summary: Summary): Markup | undefined {
           ...(tails ? [estimateCell(one.step?.p999, 1e3)] : []),
           `${one.step?.steps ?? 0}`,
           `${one.step?.course.outliers.count ?? 0}`,
-          one.step?.course.steadyFrom === undefined ? "cannot be told" : `${one.step.course.steadyFrom}`,
+          one.step === undefined ? "" : steadyText(one.step.course),
         ]),
       )}${outliers(cases)}<p
         class="note">${tails
@@ -120,36 +120,60 @@ function outliers(cases: readonly CaseSummary[]): Markup | undefined {
   );
 }
 
+/** From which step on a case is steady, and how many of its processes never are. */
+function steadyText({ steadyFrom, processes }: StepCourse): string {
+  const never = processes.filter(({ from }) => from === undefined).length;
+  const text = steadyFrom === undefined ? "cannot be told" : `${steadyFrom}`;
+  return never === 0 ? text : `${text} (${never} of ${processes.length} processes: never)`;
+}
+
 /** Step times over the run, and from where on they are steady. */
 function course(cases: readonly CaseSummary[]): Markup {
   return more(
     "step times over the run, and from where on they are steady",
-    figure(
-      "course",
-      {
-        title: "Step times over the run",
-        text:
-          "Median over processes. The larger shape on a line marks where its steady state begins, by the marginal standard " +
-          "error rule (MSER); a line without one is too short to tell.",
-        unit: "milliseconds a step, number of the step",
-        kinds: kindsText(cases),
-      },
-      table(
-        "Step times over the run, milliseconds",
-        [{ title: "case" }, { title: "first steps" }, { title: "median" }, { title: "last steps" }, {
-          title: "steady from step",
-        }],
-        cases.flatMap(({ name, step }) =>
-          step === undefined ? [] : [[
-            name,
-            significant((step.course.course[0]?.seconds ?? NaN) * 1e3),
-            significant(step.p50.value * 1e3),
-            significant((step.course.course.at(-1)?.seconds ?? NaN) * 1e3),
-            step.course.steadyFrom === undefined ? "cannot be told" : `${step.course.steadyFrom}`,
-          ]]
+    html`
+      ${figure(
+        "course",
+        {
+          title: "Step times over the run",
+          text:
+            "Median over processes. The larger shape on a line marks where its steady state begins, by change points; a line " +
+            "without one has none, or is too short to tell.",
+          unit: "milliseconds a step, number of the step",
+          kinds: kindsText(cases),
+        },
+        table(
+          "Step times over the run, milliseconds",
+          [{ title: "case" }, { title: "first steps" }, { title: "median" }, { title: "last steps" }, {
+            title: "steady from step",
+          }],
+          cases.flatMap(({ name, step }) =>
+            step === undefined ? [] : [[
+              name,
+              significant((step.course.course[0]?.seconds ?? NaN) * 1e3),
+              significant(step.p50.value * 1e3),
+              significant((step.course.course.at(-1)?.seconds ?? NaN) * 1e3),
+              steadyText(step.course),
+            ]]
+          ),
         ),
-      ),
-    ),
+      )}${steadiness(cases)}
+    `,
+  );
+}
+
+/** How each process went, where not all are flat: nothing of them is left out. */
+function steadiness(cases: readonly CaseSummary[]): Markup | undefined {
+  const unsteady = cases.flatMap(({ name, step }) =>
+    (step?.course.processes ?? []).filter(({ kind }) => kind !== "flat").map((one) => [name, one] as const)
+  );
+  if (unsteady.length === 0) return undefined;
+  return table(
+    "Processes whose level changes by more than 3 %, all of whose steps count",
+    [{ title: "case" }, { title: "sample", words: true }, { title: "how it went", words: true }, {
+      title: "steady from step",
+    }],
+    unsteady.map(([name, { sample, kind, from }]) => [name, sample, kind, from === undefined ? "never" : `${from}`]),
   );
 }
 

@@ -1,44 +1,58 @@
 /**
- * From where on a series is steady.
+ * Whether a series comes to a steady state, and from where on it is in it.
  *
  * @module
  */
 
-/** Values in a group, where there are enough of them: MSER-5. */
-const GROUP = 5;
-/** Fewest values that are asked; fewer than ten times the group are not grouped. */
-const FEWEST = 20;
+import { median } from "../../base/statistics.ts";
+import { changePoints } from "./change_points.ts";
 
 /**
- * Where the steady state of a series begins, by the marginal standard error rule: what is left out is what makes the squared
- * standard error of the mean of the rest least (MSER, K. P. White Jr., "An effective truncation heuristic for bias reduction
- * in simulation output", Simulation 69 (6), 1997; with means of five values where there are 50 or more, MSER-5, White, Cobb
- * and Spratt, "A comparison of five steady-state truncation heuristics for simulation", WSC 2000). As there, the least is
- * looked for in the first half: one at its end says that the series is too short to tell.
- *
- * @param values In the order of time.
- * @returns How many values come before the steady state; undefined if that cannot be told.
+ * How a process went, in the terms of Barrett et al.: `flat`, one level all along; `warmup`, the last level is the fastest;
+ * `slowdown`, an earlier one was faster; `no steady state`, its level still changes in its last quarter.
  */
-export function steadyFrom(values: readonly number[]): number | undefined {
-  if (values.length < FEWEST) return undefined;
-  const size = values.length >= 10 * GROUP ? GROUP : 1;
-  const groups = Array.from({ length: Math.floor(values.length / size) }, (_, i) => {
-    let sum = 0;
-    for (let k = 0; k < size; k++) sum += values[i * size + k] as number;
-    return sum / size;
-  });
-  const half = Math.floor(groups.length / 2);
-  // From the end: mean and squared deviations of what is kept (Welford).
-  let [count, mean, squares] = [0, 0, 0];
-  let best = { from: half, error: Infinity };
-  for (let i = groups.length - 1; i >= 0; i--) {
-    const value = groups[i] as number;
-    count++;
-    const off = value - mean;
-    mean += off / count;
-    squares += off * (value - mean);
-    const error = squares / count ** 2;
-    if (i <= half && error <= best.error) best = { from: i, error };
-  }
-  return best.from >= half ? undefined : best.from * size;
+export type Steadiness = "flat" | "warmup" | "slowdown" | "no steady state";
+
+/** What change points say of a series of times. */
+export interface SteadyState {
+  /** How it went. */
+  readonly kind: Steadiness;
+  /** How many values come before the steady state; undefined where there is none. */
+  readonly from: number | undefined;
+}
+
+/** Values, at least: ten parts of two, fewer than which have no change point. */
+const FEWEST = 20;
+/** Parts of neighbouring values among which changes are looked for, at most. */
+const PARTS = 40;
+/** Levels whose logarithms are nearer than this are one: 3 %. */
+const LIKE = Math.log(1.03);
+/** Share of the series, at its end, in which the level must not change. */
+const LAST = 1 / 4;
+/** Permutations: a change point has p of at most 0.01, of 199 and the series itself two. */
+const PERMUTATIONS = 199;
+
+/**
+ * The steady state of a process's step times: change points cut them into segments, those before the last whose level is that
+ * of the last belong to it, and what they begin with is the steady state, if it fills the last quarter (E. Barrett, C. F.
+ * Bolz-Tereick, R. Killick, S. Mount, L. Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017; there by PELT, here by
+ * E-divisive, {@linkcode changePoints}, over medians of neighbouring values, which single slow ones do not move).
+ *
+ * @param times In the order of time, above 0.
+ * @param seed Text from which permutations are drawn.
+ * @returns Undefined of fewer than 20.
+ */
+export function steadyState(times: readonly number[], seed: string): SteadyState | undefined {
+  if (times.length < FEWEST) return undefined;
+  const parts = Math.min(PARTS, Math.floor(times.length / 2));
+  const begin = (part: number): number => Math.floor(part * times.length / parts);
+  const series = Array.from({ length: parts }, (_, i) => Math.log(median(times.slice(begin(i), begin(i + 1)))));
+  const cuts = [0, ...changePoints(series, { seed, permutations: PERMUTATIONS }).map(({ at }) => at), parts];
+  const segments = cuts.slice(0, -1).map((from, i) => ({ from, level: median(series.slice(from, cuts[i + 1])) }));
+  const last = segments.at(-1)?.level ?? 0;
+  const unlike = segments.findLastIndex(({ level }) => Math.abs(level - last) > LIKE);
+  const from = begin(segments[unlike + 1]?.from ?? 0);
+  if (unlike < 0) return { kind: "flat", from: 0 };
+  if (from > (1 - LAST) * times.length) return { kind: "no steady state", from: undefined };
+  return { kind: segments.some(({ level }) => level < last - LIKE) ? "slowdown" : "warmup", from };
 }

@@ -6,6 +6,7 @@
 
 import { median } from "../../base/statistics.ts";
 import { isDeterministic, type Result, type SampleRecord } from "../../scenarios/record.ts";
+import { steadyState } from "../statistics/steady.ts";
 import { identicalRows } from "./case_summary.ts";
 import { about, perCase, percent, type Rule } from "./finding_parts.ts";
 
@@ -93,6 +94,17 @@ export const SAMPLE_RULES: readonly Rule[] = [
     return Math.max(...courses) < STEADY
       ? `in every sample the last third of the steps took ${percent(median(courses))} of the first third's time`
       : undefined;
+  }),
+  perCase("unsteady", "note", "count more steps, or look what else the machine does", ({ samples }) => {
+    const states = samples.flatMap(({ id, stepNs }) => steadyState(stepNs, id) ?? []);
+    const never = states.filter(({ kind }) => kind === "no steady state").length;
+    const slower = states.filter(({ kind }) => kind === "slowdown").length;
+    if (never + slower === 0) return undefined;
+    const parts = [
+      ...(never === 0 ? [] : [`${never} come to no steady state`]),
+      ...(slower === 0 ? [] : [`${slower} get slower`]),
+    ];
+    return `of its ${states.length} processes ${parts.join(" and ")}`;
   }),
   perCase("few-steps", "note", "count more steps (workload.steps)", ({ samples }) => {
     const steps = samples.reduce((sum, { stepNs }) => sum + stepNs.length, 0);

@@ -1,12 +1,13 @@
 /**
- * How the times of a case's steps are distributed, which of them stand out, and how they went over the run.
+ * How the times of a case's steps are distributed, which of them stand out, how they went over the run, and which processes
+ * came to a steady state.
  *
  * @module
  */
 
 import type { SampleRecord } from "../../scenarios/record.ts";
 import { median, quantileOfSorted } from "../../base/statistics.ts";
-import { steadyFrom } from "../statistics/steady.ts";
+import { steadyState } from "../statistics/steady.ts";
 import type { StepCourse } from "./summary_types.ts";
 
 /** Bins of a histogram in a doubling of time: each is 4.4 % wide. */
@@ -39,7 +40,13 @@ export function stepCourse(samples: readonly SampleRecord[]): StepCourse {
   const along = Array.from({ length: steps }, (_, i) => median(samples.map(({ stepNs }) => stepNs[i] as number)) / 1e9);
   const width = Math.ceil(steps / PLACES);
   const warmup = samples[0]?.warmupSteps ?? 0;
-  const steady = steadyFrom(along);
+  const steady = steadyState(along, "course")?.from;
+  const processes = samples.flatMap(({ id, stepNs, warmupSteps }) => {
+    const state = steadyState(stepNs, id);
+    if (state === undefined) return [];
+    const { kind, from } = state;
+    return [{ sample: id, kind, from: from === undefined ? undefined : warmupSteps + from + 1 }];
+  });
   return {
     histogram: [...counts].sort(([a], [b]) => a - b).map(([bin, count]) => ({ bin, count })),
     outliers: { count: outside.length, fence, slowest: outside.slice(0, NAMED) },
@@ -48,5 +55,6 @@ export function stepCourse(samples: readonly SampleRecord[]): StepCourse {
       return { step: warmup + i * width + (part.length + 1) / 2, seconds: median(part) };
     }),
     steadyFrom: steady === undefined ? undefined : warmup + steady + 1,
+    processes,
   };
 }

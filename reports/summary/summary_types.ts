@@ -24,6 +24,7 @@ import type { Finding, Grade } from "./findings.ts";
 import type { Holding } from "./holding.ts";
 import type { ScenarioView } from "./scenario_view.ts";
 import type { Estimate } from "../statistics/bootstrap.ts";
+import type { Steadiness } from "../statistics/steady.ts";
 import type { BillPart, Boundary } from "../../models/costs/bill.ts";
 import type { CauseShare, Claim } from "../../models/costs/claim/claim.ts";
 import type { ClaimInput, Flip, TornadoBar } from "../../models/costs/claim/sensitivity.ts";
@@ -62,8 +63,17 @@ export interface StepCourse {
   };
   /** Median over processes and over the steps of a place, 60 places at most, by the mean number of their steps. */
   readonly course: readonly { readonly step: number; readonly seconds: number }[];
-  /** The step from which on the course is steady, by MSER; undefined where the run is too short to tell. */
+  /** The step from which on the course is steady; undefined where it never is, or has fewer than 20 steps. */
   readonly steadyFrom: number | undefined;
+  /**
+   * How each process with 20 steps or more went, and from which step on it was steady (undefined: never), by change points. All
+   * of them stay in every figure.
+   */
+  readonly processes: readonly {
+    readonly sample: string;
+    readonly kind: Steadiness;
+    readonly from: number | undefined;
+  }[];
 }
 
 /** Share of accesses that the first tier answered. */

@@ -107,6 +107,11 @@ function twice(slower: (round: number) => number): Result {
   return { ...one, again };
 }
 
+/** Sixty steps, the second half of which takes a factor longer. */
+function leveled([first = 1]: readonly number[], factor: number): number[] {
+  return Array.from({ length: 60 }, (_, i) => Math.round(first * (1 + 0.001 * ((i * 7) % 11)) * (i < 30 ? 1 : factor)));
+}
+
 const BROKEN: readonly (readonly [string, string, Result])[] = [
   ["tier-unused-measured", "a measured tier that nothing reached", sound(withoutEmulation)],
   ["tier-unused", "an emulated tier that nothing reached", sound(counted(0, 0))],
@@ -134,6 +139,11 @@ const BROKEN: readonly (readonly [string, string, Result])[] = [
     "still-warming",
     "steps that get faster to the end",
     sound(({ stepNs }) => ({ stepNs: stepNs.map((ns, i) => Math.round(ns * (1.5 - i / stepNs.length))) })),
+  ],
+  [
+    "unsteady",
+    "steps that get slower half-way",
+    sound(of("fsdax", ({ stepNs }) => ({ stepNs: leveled(stepNs, 1.3) }))),
   ],
   [
     "works-between-turns",
@@ -268,6 +278,7 @@ const SOUND: readonly (readonly [string, Result])[] = [
   }],
   ["a tier that is only read", sound(counted(500, 0))],
   ["tables larger than the cache", sound(undefined, withFacts({ "cpu.last_cache_bytes": `${2 ** 25}` }))],
+  ["steps that get faster by a tenth and stay so", sound(({ stepNs }) => ({ stepNs: leveled(stepNs, 0.92) }))],
   ["one step of warm-up", sound(() => ({ warmupSteps: 1 }))],
   [
     "one slow sample among steady ones",

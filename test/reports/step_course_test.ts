@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { pageData } from "../../reports/html/page_data.ts";
 import { renderReport, summarise } from "../../reports/report.ts";
 import { seededRandom } from "../../reports/statistics/random.ts";
-import { steadyFrom } from "../../reports/statistics/steady.ts";
+import { steadyState } from "../../reports/statistics/steady.ts";
 import { BINS_A_DOUBLING, stepCourse } from "../../reports/summary/step_course.ts";
 import type { Result, SampleRecord } from "../../scenarios/record.ts";
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "../assert.ts";
@@ -16,41 +16,42 @@ function warming(cold: number, length: number, seed: string): number[] {
   return Array.from({ length }, (_, i) => 100 + 4 * (random() - 0.5) + (i < cold ? 80 * (1 - i / cold) : 0));
 }
 
-/** The rule by its definition, group by group. */
-function byDefinition(values: readonly number[]): number | undefined {
-  const size = values.length >= 50 ? 5 : 1;
-  const means = Array.from(
-    { length: Math.floor(values.length / size) },
-    (_, i) => values.slice(i * size, (i + 1) * size).reduce((a, b) => a + b) / size,
-  );
-  const half = Math.floor(means.length / 2);
-  const errors = Array.from({ length: half + 1 }, (_, d) => {
-    const kept = means.slice(d);
-    const mean = kept.reduce((a, b) => a + b) / kept.length;
-    return kept.reduce((sum, v) => sum + (v - mean) ** 2, 0) / kept.length ** 2;
-  });
-  const best = errors.indexOf(Math.min(...errors));
-  return best >= half ? undefined : best * size;
+/** Noise around levels, each for so many values. */
+function levels(parts: readonly (readonly [level: number, count: number])[], seed: string, spread = 4): number[] {
+  const random = seededRandom(seed);
+  return parts.flatMap(([level, count]) => Array.from({ length: count }, () => level + spread * (random() - 0.5)));
 }
 
-Deno.test("steadyFrom() leaves out a cold start and nothing of a steady run", () => {
-  for (let i = 0; i < 20; i++) {
-    const cold = steadyFrom(warming(60, 300, `cold ${i}`));
-    assert(cold !== undefined && cold >= 40 && cold <= 120, `${cold}`);
-    const none = steadyFrom(warming(0, 300, `none ${i}`));
-    assert(none !== undefined && none <= 100, `${none}`);
+Deno.test("steadyState() says of known sequences how they went and from where on they are steady", () => {
+  const near = (found: number | undefined, wanted: number) =>
+    assert(found !== undefined && Math.abs(found - wanted) <= 10, `${found}, not ${wanted}`);
+  for (let i = 0; i < 10; i++) {
+    const state = (parts: Parameters<typeof levels>[0]) => steadyState(levels(parts, `${i}`), `${i}`);
+    const warmup = state([[150, 60], [100, 240]]);
+    assertEquals(warmup?.kind, "warmup");
+    near(warmup?.from, 60);
+    const steps = state([[200, 40], [150, 60], [100, 200]]);
+    assertEquals(steps?.kind, "warmup");
+    near(steps?.from, 100);
+    const slowdown = state([[100, 150], [120, 150]]);
+    assertEquals(slowdown?.kind, "slowdown");
+    near(slowdown?.from, 150);
+    assertEquals(state([[100, 260], [130, 40]]), { kind: "no steady state", from: undefined });
+    assertEquals(state([[101, 150], [100, 150]]), { kind: "flat", from: 0 }, "one level within 3 %");
   }
+  assertEquals(steadyState(Array.from({ length: 100 }, (_, i) => 1000 - 9 * i), "falls")?.kind, "no steady state");
+  assertEquals(steadyState(levels([[100, 19]], "short"), "short"), undefined);
 });
 
-Deno.test("steadyFrom() is the rule's definition", () => {
-  fc.assert(fc.property(fc.array(fc.double({ min: 1, max: 2, noNaN: true }), { minLength: 20, maxLength: 90 }), (v) => {
-    assertEquals(steadyFrom(v), byDefinition(v));
-  }));
-});
-
-Deno.test("steadyFrom() cannot tell of a run that only falls, nor of a short one", () => {
-  assertEquals(steadyFrom(Array.from({ length: 100 }, (_, i) => 1000 - 10 * i)), undefined);
-  assertEquals(steadyFrom([3, 2, 1]), undefined);
+Deno.test("steadyState() calls processes without a change flat, also those with slow steps or of a few turns", () => {
+  let changed = 0;
+  for (let i = 0; i < 150; i++) {
+    const random = seededRandom(`flat ${i}`);
+    const slow = levels([[100, 200]], `slow ${i}`).map((ns) => random() < 0.05 ? ns * (2 + 8 * random()) : ns);
+    const turns = levels([[100, 200]], `turns ${i}`).map((ns, k) => k % 7 === 0 ? 1.3 * ns : ns);
+    for (const times of [slow, turns]) if (steadyState(times, `${i}`)?.kind !== "flat") changed++;
+  }
+  assert(changed <= 6, `${changed} of 300`);
 });
 
 function sampleOf(stepNs: readonly number[], more: Partial<SampleRecord> = {}): SampleRecord {
@@ -91,6 +92,22 @@ Deno.test("the course of two processes is the median of both, in 60 places at mo
   ]);
   assertEquals([course.length, course[0]?.step, course.at(-1)?.step], [60, 13, 308]);
   assert(from !== undefined && from > 45 && from < 90, `${from}`);
+});
+
+Deno.test("processes are labelled each by itself, and none of their steps is left out", () => {
+  const like = (level: number, from: number) =>
+    levels([[1e6, from], [level, 100 - from]], `${from}`, 1e4).map(Math.round);
+  const course = stepCourse([
+    sampleOf(like(1e6, 50), { id: "a#1", warmupSteps: 3 }),
+    sampleOf(like(2e6, 90), { id: "a#2", warmupSteps: 3 }),
+    sampleOf(like(5e5, 50), { id: "a#3", warmupSteps: 3 }),
+  ]);
+  assertEquals(course.processes, [
+    { sample: "a#1", kind: "flat", from: 4 },
+    { sample: "a#2", kind: "no steady state", from: undefined },
+    { sample: "a#3", kind: "warmup", from: 54 },
+  ]);
+  assertEquals(course.histogram.reduce((sum, { count }) => sum + count, 0), 300);
 });
 
 function withSteps(steps: number): Result {
