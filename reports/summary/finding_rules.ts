@@ -10,6 +10,7 @@ import { MACHINE_RULES } from "./finding_machine.ts";
 import { MEDIA_RULES } from "./finding_media.ts";
 import type { Rule } from "./finding_parts.ts";
 import { SAMPLE_RULES } from "./finding_samples.ts";
+import { TURN_RULES } from "./finding_turns.ts";
 
 /** All rules. */
-export const RULES: readonly Rule[] = [...MEDIA_RULES, ...SAMPLE_RULES, ...MACHINE_RULES];
+export const RULES: readonly Rule[] = [...MEDIA_RULES, ...SAMPLE_RULES, ...TURN_RULES, ...MACHINE_RULES];

@@ -23,8 +23,6 @@ const COLD = 2;
 const BY_CHANCE = 0.01;
 /** Noise floor, as a factor, above which the run sees little. */
 const COARSE = 1.2;
-/** Processor time between its turns, as a share of that of its steps on one processor, from which a process worked unseen; and ns. */
-const UNSEEN = 0.1, UNSEEN_NS = 200e6;
 /** Seconds without a sample after which rounds are no longer close in time. */
 const PAUSE = 600;
 
@@ -129,15 +127,6 @@ export const SAMPLE_RULES: readonly Rule[] = [
     const times = samples.map(({ stepNs }) => median(stepNs.slice(0, 3)) / median(stepNs));
     return Math.min(...times) > COLD
       ? `its first counted steps took ${median(times).toPrecision(2)} times the median, in every sample`
-      : undefined;
-  }),
-  perCase("works-between-turns", "open", 'let it run alone ("sampling": "processes")', ({ samples }) => {
-    const shares = samples.flatMap(({ turns, stepNs }) => {
-      if (turns === undefined) return [];
-      return turns.waitingCpuNs < UNSEEN_NS ? [0] : [turns.waitingCpuNs / stepNs.reduce((sum, ns) => sum + ns, 0)];
-    });
-    return shares.length > 0 && Math.min(...shares) > UNSEEN
-      ? `its threads worked while others had their turns, for ${percent(median(shares))} of the time of its steps`
       : undefined;
   }),
   perCase("unlike-steps", "note", "give the run a larger budget, or say workload.steps", ({ samples }) => {

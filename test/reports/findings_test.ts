@@ -112,6 +112,14 @@ function leveled([first = 1]: readonly number[], factor: number): number[] {
   return Array.from({ length: 60 }, (_, i) => Math.round(first * (1 + 0.001 * ((i * 7) % 11)) * (i < 30 ? 1 : factor)));
 }
 
+/** In turns of five steps, the first of which takes longer by a share of a step. */
+function firstSteps(share: (one: SampleRecord) => number): Result {
+  return sound((one) => ({
+    stepNs: Array.from({ length: 60 }, (_, i) => Math.round(1e7 * (i % 5 === 0 ? 1 + share(one) : 1))),
+    turns: { steps: 5, seconds: one.processSeconds, waitingCpuNs: 0 },
+  }));
+}
+
 const BROKEN: readonly (readonly [string, string, Result])[] = [
   ["tier-unused-measured", "a measured tier that nothing reached", sound(withoutEmulation)],
   ["tier-unused", "an emulated tier that nothing reached", sound(counted(0, 0))],
@@ -144,6 +152,11 @@ const BROKEN: readonly (readonly [string, string, Result])[] = [
     "unsteady",
     "steps that get slower half-way",
     sound(of("fsdax", ({ stepNs }) => ({ stepNs: leveled(stepNs, 1.3) }))),
+  ],
+  [
+    "cold-turns",
+    "turns that begin colder than others'",
+    firstSteps(({ configuration }) => configuration === "fsdax" ? 0.4 : 0.2),
   ],
   [
     "works-between-turns",
@@ -278,6 +291,8 @@ const SOUND: readonly (readonly [string, Result])[] = [
   }],
   ["a tier that is only read", sound(counted(500, 0))],
   ["tables larger than the cache", sound(undefined, withFacts({ "cpu.last_cache_bytes": `${2 ** 25}` }))],
+  ["turns that begin alike cold", firstSteps(({ configuration }) => configuration === "fsdax" ? 0.24 : 0.2)],
+  ["one sample whose turns begin cold", firstSteps(({ id }) => id === "fsdax#1" ? 0.4 : 0.2)],
   ["steps that get faster by a tenth and stay so", sound(({ stepNs }) => ({ stepNs: leveled(stepNs, 0.92) }))],
   ["one step of warm-up", sound(() => ({ warmupSteps: 1 }))],
   [
