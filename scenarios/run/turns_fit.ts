@@ -17,8 +17,11 @@ const USABLE = 0.7;
  * first step of a turn finds the caches of the processor with what others left there, which takes it 0.3 to 0.9 ms longer.
  */
 const TURN_SECONDS = 0.02;
-/** Steps of a turn, at least, where a sample has enough of them: what a step leaves to threads beside it is done in its turn. */
-const LEAST_STEPS_OF_TURN = 4;
+/**
+ * Steps of a turn, at least, where they take no more than so many seconds: what a step leaves to threads beside it is done in
+ * its turn then, and its first step is not most of it.
+ */
+const FEW_STEPS = 4, FEW_STEPS_SECONDS = 0.1;
 /** Turns of a sample, at least, and where nothing tells how long a step takes. */
 const LEAST_TURNS = 8;
 const USUAL_TURNS = 24;
@@ -68,8 +71,9 @@ function whyNot(one: PreparedCase): string | undefined {
  * @param stepSeconds Seconds of a step, the longest of all cases; undefined where none is known.
  */
 export function turnSteps(steps: number, stepSeconds: number | undefined): number {
-  const wanted = stepSeconds === undefined
-    ? Math.ceil(steps / USUAL_TURNS)
-    : Math.max(LEAST_STEPS_OF_TURN, Math.round(TURN_SECONDS / stepSeconds));
+  const wanted = stepSeconds === undefined ? Math.ceil(steps / USUAL_TURNS) : Math.max(
+    Math.round(TURN_SECONDS / stepSeconds),
+    Math.min(FEW_STEPS, Math.round(FEW_STEPS_SECONDS / stepSeconds)),
+  );
   return Math.max(1, Math.min(wanted, Math.floor(steps / LEAST_TURNS)));
 }
