@@ -239,7 +239,13 @@ export { type EegExport, type EegOptions, type EegTable, exportEeg } from "./mod
 export { importReuse } from "./models/workloads/reuse.ts";
 export { type TraceBatch, TraceError } from "./models/workloads/trace/batch.ts";
 export { parseColumns, type TraceColumns } from "./models/workloads/trace/columns.ts";
-export { inspectTrace, readTrace, type TraceFacts, type TraceOptions } from "./models/workloads/trace/read.ts";
+export {
+  inspectTrace,
+  type ReadOptions,
+  readTrace,
+  type TraceFacts,
+  type TraceOptions,
+} from "./models/workloads/trace/read.ts";
 export { type TraceFormat } from "./models/workloads/trace/recognise.ts";
 export { type Diagnostic, type DocumentPath, type Problem, ScenarioError } from "./base/diagnostics.ts";
 export { loadScenario, parseScenario, resolveScenario, shippedScenarios } from "./scenarios/load.ts";

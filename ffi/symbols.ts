@@ -285,6 +285,11 @@ export const symbols = {
   ts_key_sample_keys: { parameters: ["u64", "buffer", "u64", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_key_sample_close(ts_key_sample *sample);
   ts_key_sample_close: { parameters: ["u64"], result: "i32" },
+  // int32_t ts_trace_lines(const uint8_t *block, uint64_t bytes, int64_t *keys, uint64_t cap, uint64_t *out);
+  ts_trace_lines: { parameters: ["buffer", "u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first, uint32_t before, int64_t *keys,
+  //   uint64_t *good);
+  ts_trace_records: { parameters: ["buffer", "u64", "u64", "u32", "buffer", "buffer"], result: "i32" },
   // int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
   //   const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
   ts_simulate_law_curve: {

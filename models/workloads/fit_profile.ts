@@ -239,7 +239,11 @@ export async function fitProfile(
 ): Promise<FittedProfile> {
   const measured = new Map<string, Measured>(), columns = new Columns();
   try {
-    for await (const { table, keys, bags } of typeof trace === "string" ? readTrace(trace, options.trace) : trace) {
+    for await (
+      const { table, keys, bags } of typeof trace === "string"
+        ? readTrace(trace, { ...options.trace, reuse: true })
+        : trace
+    ) {
       let found = measured.get(table);
       if (found === undefined) {
         const share = shareOf(measured.size + 1), before = shareOf(Math.max(1, measured.size));

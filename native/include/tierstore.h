@@ -906,6 +906,17 @@ TS_API int32_t ts_key_sample_keys(const ts_key_sample *sample, int64_t *out, uin
 /* Always TS_OK; NULL is accepted. */
 TS_API int32_t ts_key_sample_close(ts_key_sample *sample);
 
+/* ---- simulator: bytes of traces --------------------------------------------------------------------------- */
+
+/* Keys of lines of 1 to 18 decimal digits that end with LF or CR LF, from the beginning of a block. out[0]: how many; out[1]: bytes of
+ * their lines. It ends before the first line that is anything else or has no end in the block, or after cap keys. Errors: TS_EINVAL. */
+TS_API int32_t ts_trace_lines(const uint8_t *block, uint64_t bytes, int64_t *keys, uint64_t cap, uint64_t *out);
+/* Ids of records of libCacheSim's oracleGeneral (24 bytes: time u32, id u64, size u32, next access i64), of which `first` lie before
+ * the block, the last of them with the time `before`. *good: how many there are up to the first whose time falls, or whose next access
+ * is neither -1 nor ahead. Errors: TS_EINVAL. */
+TS_API int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first, uint32_t before, int64_t *keys,
+                                uint64_t *good);
+
 /* ---- simulator: keys of profiles ------------------------------------------------------------------------ */
 
 /* Keys of tables, drawn from laws of popularity: a pure function of seed, table, sample and position, the same on every

@@ -519,6 +519,25 @@ static int32_t draw_curve(void *argument) {
   return status;
 }
 
+static int32_t draw_sample_curve(void *argument) {
+  static int64_t keys[70000];
+  for (uint32_t i = 0; i < 70000; i++) keys[i] = (int64_t)(ts_random64(5, 1, i) % 7000);
+  const uint64_t sizes[] = {10, 100, 500};
+  double ratios[3], errors[3], facts[6];
+  const char *policy = argument;
+  ts_config *config = NULL, *of_curve = NULL;
+  ts_key_sample *sample = NULL;
+  int32_t status = CONFIGURE(&config, "batch", "2000", "rows", "1000");
+  if (status == TS_OK) status = CONFIGURE(&of_curve, "policy", policy);
+  if (status == TS_OK) status = ts_key_sample_create(config, &sample, message, sizeof message);
+  if (status == TS_OK) status = ts_key_sample_add(sample, keys, 70000, 0, message, sizeof message);
+  if (status == TS_OK) status = ts_key_sample_curve(sample, of_curve, sizes, 3, ratios, errors, facts, message, sizeof message);
+  ts_key_sample_close(sample);
+  ts_config_free(of_curve);
+  ts_config_free(config);
+  return status;
+}
+
 static int32_t draw_law_curve(void *argument) {
   ts_config *config = NULL, *of_curve = NULL;
   static uint64_t rows[4096];
@@ -614,6 +633,8 @@ int main(void) {
   static const char *const policies[] = {"lru", "lfu", "clock", "s3fifo", "sieve", "tinylfu", "opt"};
   for (uint32_t i = 0; i < sizeof policies / sizeof *policies; i++)
     refuse_each(policies[i], draw_curve, (void *)(uintptr_t)policies[i]);
+  refuse_each("sample, lru", draw_sample_curve, (void *)(uintptr_t)"lru");
+  refuse_each("sample, opt", draw_sample_curve, (void *)(uintptr_t)"opt");
   refuse_each("law, by formula", draw_law_curve, (void *)(uintptr_t)"analytic");
   refuse_each("law, by sample", draw_law_curve, (void *)(uintptr_t)"sampled");
   refuse_each("demand", simulate_demand, (void *)(uintptr_t)"cache_bytes");

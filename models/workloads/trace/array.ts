@@ -7,7 +7,7 @@
 import { Batches, ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
 import { chosenLayout, type Roles, sampleOf, type TraceColumns } from "./columns.ts";
-import { numberAt, type NumberForm, numbersOf } from "./numbers.ts";
+import { numberAt, type NumberForm, NumberRoom, numbersOf } from "./numbers.ts";
 
 /** An array of whole numbers in a file. */
 export interface ArrayHead extends NumberForm {
@@ -52,7 +52,7 @@ export function arrayLayout(
 export async function* readArray(
   bytes: TraceBytes,
   head: ArrayHead,
-  options: { readonly inOrder?: boolean; readonly columns?: TraceColumns },
+  options: { readonly inOrder?: boolean; readonly columns?: TraceColumns; readonly reuse?: boolean },
 ): AsyncGenerator<TraceBatch> {
   const roles = arrayLayout(bytes.path, head, options.columns), { table, keys, time } = roles;
   bytes.skip(head.start);
@@ -62,6 +62,7 @@ export async function* readArray(
   // Keys alone, one after the other.
   const plain = keys.length === head.columns && (table ?? roles.sample ?? time) === undefined &&
     (head.columns === 1 || (roles.line === true && keys.every(({ index }, i) => index === i)));
+  const room = options.reuse === true ? new NumberRoom() : undefined;
   const where = () => `"${bytes.path}", line ${row + 1}`;
   let row = 0, before: bigint | undefined;
   for (;;) {
@@ -79,7 +80,7 @@ export async function* readArray(
       row += n;
       if (block.length > n * line) refuse(`it ends within a line of ${line} bytes`);
       const bags = roles.line === true ? { bags: Array<number>(n).fill(head.columns) } : {};
-      yield { table: keys[0]?.table ?? ONLY_TABLE, keys: numbersOf(block, head), ...bags };
+      yield { table: keys[0]?.table ?? ONLY_TABLE, keys: numbersOf(block, head, room), ...bags };
       continue;
     }
     const view = new DataView(block.buffer, block.byteOffset, block.length);

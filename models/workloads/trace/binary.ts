@@ -6,14 +6,20 @@
 
 import { ONLY_TABLE, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
-import { numbersOf } from "./numbers.ts";
+import { traceRecords } from "../../../ffi/trace.ts";
+import { NumberRoom, numbersOf } from "./numbers.ts";
 import { ORACLE_BYTES } from "./recognise.ts";
 
-/** Words of 32 bits in a record. */
-const WORDS = ORACLE_BYTES / 4;
-
-/** Reads raw little-endian keys. @param width Bytes of each: 4 (signed) or 8. @throws {TraceError} If bytes are left over. */
-export async function* readRaw(bytes: TraceBytes, width: 4 | 8): AsyncGenerator<TraceBatch> {
+/**
+ * Reads raw little-endian keys.
+ *
+ * @param bytes The file.
+ * @param width Bytes of each: 4 (signed) or 8.
+ * @param reuse Keys are good until the next ones are asked for.
+ * @throws {TraceError} If bytes are left over.
+ */
+export async function* readRaw(bytes: TraceBytes, width: 4 | 8, reuse: boolean = false): AsyncGenerator<TraceBatch> {
+  const room = reuse ? new NumberRoom() : undefined;
   bytes.align(width);
   for (let offset = 0;;) {
     const block = await bytes.take(width);
@@ -24,7 +30,7 @@ export async function* readRaw(bytes: TraceBytes, width: 4 | 8): AsyncGenerator<
       );
     }
     offset += block.length;
-    yield { table: ONLY_TABLE, keys: numbersOf(block, { width, signed: true, little: true }) };
+    yield { table: ONLY_TABLE, keys: numbersOf(block, { width, signed: true, little: true }, room) };
   }
 }
 
@@ -32,9 +38,12 @@ export async function* readRaw(bytes: TraceBytes, width: 4 | 8): AsyncGenerator<
  * Reads records of libCacheSim's oracleGeneral: time u32, id u64, size u32, next access i64, little-endian. The ids are the keys;
  * sizes are left out.
  *
+ * @param bytes The file.
+ * @param reuse Keys are good until the next ones are asked for.
  * @throws {TraceError} Naming the record: bytes left over, a time that falls, a next access that lies behind.
  */
-export async function* readOracleGeneral(bytes: TraceBytes): AsyncGenerator<TraceBatch> {
+export async function* readOracleGeneral(bytes: TraceBytes, reuse: boolean = false): AsyncGenerator<TraceBatch> {
+  const room = new NumberRoom();
   let record = 0, before = 0;
   bytes.align(ORACLE_BYTES);
   for (;;) {
@@ -44,19 +53,15 @@ export async function* readOracleGeneral(bytes: TraceBytes): AsyncGenerator<Trac
       throw new TraceError(`Cannot read the trace "${bytes.path}", record ${record + 1} of oracleGeneral: ${what}`);
     };
     if (block.length % ORACLE_BYTES !== 0) refuse(`${block.length} bytes are left over; a record has ${ORACLE_BYTES}`);
-    // Records are six words of 32 bits, of which two and two make a number of 64; keys are copied as their halves.
-    const own = block.byteOffset % 4 === 0 ? block : block.slice(), n = block.length / ORACLE_BYTES;
-    const words = new Uint32Array(own.buffer, own.byteOffset, n * WORDS);
-    const keys = new BigInt64Array(n), halves = new Uint32Array(keys.buffer);
-    for (let i = 0, at = 0; i < n; i++, at += WORDS, record++) {
-      const time = words[at] as number, low = words[at + 4] as number, high = words[at + 5] as number;
+    const n = block.length / ORACLE_BYTES, keys = reuse ? room.of(n) : new BigInt64Array(n);
+    const good = traceRecords(block, record, before, keys), view = new DataView(block.buffer, block.byteOffset);
+    const timeOf = (i: number) => view.getUint32(i * ORACLE_BYTES, true);
+    record += good;
+    if (good > 0) before = timeOf(good - 1);
+    if (good < n) {
+      const time = timeOf(good);
       if (time < before) refuse(`the time goes back from ${before} to ${time}`);
-      // Two's complement; -1: there is none.
-      const next = (high | 0) * 2 ** 32 + low;
-      if (next <= record && next !== -1) refuse(`the next access is ${next}, which lies behind`);
-      before = time;
-      halves[2 * i] = words[at + 1] as number;
-      halves[2 * i + 1] = words[at + 2] as number;
+      refuse(`the next access is ${view.getBigInt64(good * ORACLE_BYTES + 16, true)}, which lies behind`);
     }
     yield { table: ONLY_TABLE, keys };
   }

@@ -16,6 +16,9 @@ const BLOCK = 1 << 20;
 /** A block at least: of a file that grows, and of the end of any. */
 const LEAST = 1 << 12;
 
+/** Bytes in front of a block that is used again: what is left of the one before goes there, instead of both into a new one. */
+const ROOM = 1 << 16;
+
 /** How a decoder gives out what it unpacked: in large blocks, but for little. @param packed Bytes that it is given. */
 const chunks = (packed: number) => ({ chunkSize: Math.min(1 << 18, Math.max(1 << 14, 4 * packed)) });
 
@@ -75,6 +78,8 @@ export class TraceBytes implements Disposable {
   /** Of a plain file: where what was read and given on ends, and the read of what comes then if it is on its way. */
   #position = 0;
   #ahead: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  /** Blocks that are read into in turn, where whoever takes them is done with each before the next is asked for. */
+  readonly #turns: Uint8Array<ArrayBuffer>[] | undefined;
   /** Numbers of so many bytes lie from some place of the file on, so that reads end between two of them. */
   #numbers = { unit: 1, from: 0 };
 
@@ -84,6 +89,7 @@ export class TraceBytes implements Disposable {
       readonly path: string;
       readonly size: number;
       readonly start: Uint8Array<ArrayBuffer>;
+      readonly reuse: boolean;
     } | {
       readonly whole: TraceBytes;
       readonly part: Part;
@@ -98,16 +104,27 @@ export class TraceBytes implements Disposable {
       this.#unpacked = this.#part(whole, part);
       return;
     }
-    const { file, path, size, start } = source;
+    const { file, path, size, start, reuse } = source;
     this.path = path;
     this.size = size;
     this.#source = file;
     this.packing = packingOf(start);
+    // A decoder holds blocks while it asks for more.
+    this.#turns = reuse && this.packing === undefined && size > 2 * BLOCK
+      ? [new Uint8Array(ROOM + BLOCK), new Uint8Array(ROOM + BLOCK)]
+      : undefined;
     this.#unpacked = this.packing === undefined ? this.#plain(file, start) : this.#unpack(file, this.packing, start);
   }
 
-  /** Opens a file. @throws {MissingFileError} If there is none. @throws {TraceError} If it is empty. */
-  static async open(path: string): Promise<TraceBytes> {
+  /**
+   * Opens a file.
+   *
+   * @param path The file.
+   * @param reuse Blocks of a plain file are read into the same memory: what was taken or peeked at is good until more is asked for.
+   * @throws {MissingFileError} If there is none.
+   * @throws {TraceError} If it is empty.
+   */
+  static async open(path: string, reuse: boolean = false): Promise<TraceBytes> {
     const file = await openUserFile(path, "the trace");
     try {
       const { size, isDirectory } = await file.stat();
@@ -120,7 +137,7 @@ export class TraceBytes implements Disposable {
         count += read;
       }
       if (count === 0) throw new TraceError(`Cannot read the trace "${path}": it is empty`);
-      return new TraceBytes({ path, file, size, start: start.subarray(0, count) });
+      return new TraceBytes({ path, file, size, start: start.subarray(0, count), reuse });
     } catch (error) {
       file.close();
       throw error;
@@ -147,7 +164,8 @@ export class TraceBytes implements Disposable {
   #begin(file: Deno.FsFile): Promise<Uint8Array<ArrayBuffer>> {
     const { unit, from } = this.#numbers, extra = (this.#position + BLOCK - from) % unit;
     const left = this.size === 0 ? Infinity : this.size - this.#position;
-    const block = new Uint8Array(left < BLOCK ? Math.max(LEAST, left) : BLOCK - Math.max(0, extra));
+    const room = left < BLOCK ? Math.max(LEAST, left) : BLOCK - Math.max(0, extra), turn = this.#turns?.reverse()[0];
+    const block = turn === undefined ? new Uint8Array(room) : turn.subarray(ROOM, ROOM + room);
     const reading = file.read(block).then((count) => block.subarray(0, count ?? 0));
     reading.catch(() => {});
     return reading;
@@ -249,20 +267,40 @@ export class TraceBytes implements Disposable {
   /** Reads on; false at the end. */
   async #more(): Promise<boolean> {
     if (this.#ended) return false;
+    // The memory of what is left may be read into as soon as more is asked for.
+    const left = this.#turns === undefined || this.#held.length === 0 ? this.#held : this.#held.slice();
     const next = await this.#unpacked.next();
+    this.#held = left;
     if (next.done === true) {
       this.#ended = true;
       return false;
     }
-    if (this.#held.length === 0) {
-      this.#held = next.value;
-      return true;
+    const more = next.value, begin = more.byteOffset - left.length;
+    if (left.length === 0) this.#held = more;
+    else if (begin >= 0 && this.#turns?.some(({ buffer }) => buffer === more.buffer)) {
+      this.#held = new Uint8Array(more.buffer, begin, left.length + more.length);
+      this.#held.set(left);
+    } else {
+      this.#held = new Uint8Array(left.length + more.length);
+      this.#held.set(left);
+      this.#held.set(more, left.length);
     }
-    const held = new Uint8Array(this.#held.length + next.value.length);
-    held.set(this.#held);
-    held.set(next.value, this.#held.length);
-    this.#held = held;
     return true;
+  }
+
+  /**
+   * Gives the end of what was taken last back, and takes it again with what comes behind it.
+   *
+   * @param rest What is given back.
+   * @returns That and more; no more than that at the end of the file.
+   */
+  async takeOn(rest: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+    if (rest.length > 0) {
+      if (this.#held.length > 0) throw new RangeError("Cannot give bytes back: others were read and not taken");
+      this.#held = rest;
+    }
+    if (this.#held === rest) await this.#more();
+    return await this.take();
   }
 
   /** The next bytes, at most so many, which stay the next ones. Fewer: the file ends there. */

@@ -285,7 +285,7 @@ export function layoutOf(
   if (n > 3) {
     refuse(
       `it has ${n} fields and no header that tells them; expected 1 (key), 2 (table, key), 3 (table, key, sample) or ` +
-        `Criteo's ${criteo}; or say which are what: --columns table=1,key=2`,
+        `Criteo's ${criteo}; or say which are what: --columns key=2 if only that has keys, --columns key=1,key=2 if both have, with table=…, sample=…, time=…`,
     );
   }
   // Names of tables are words that come again and again.

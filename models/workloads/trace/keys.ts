@@ -37,7 +37,7 @@ async function eachKeys(
   add: (keys: BigInt64Array, mix: bigint) => void,
 ): Promise<string[]> {
   const tables = new Map<string, bigint>(), others = new Set<string>();
-  for await (const batch of readTrace(path, { ...options, inOrder: table === undefined })) {
+  for await (const batch of readTrace(path, { ...options, inOrder: table === undefined, reuse: true })) {
     if (table !== undefined && batch.table !== table) {
       others.add(batch.table);
       continue;

@@ -27,6 +27,17 @@ export interface TraceOptions {
   readonly format?: TraceFormat;
 }
 
+/** How batches are given out. */
+export interface ReadOptions extends TraceOptions {
+  /**
+   * Batches come in the order of the trace, however its tables alternate. Without, each table's keys are in their order, and batches
+   * are long.
+   */
+  readonly inOrder?: boolean;
+  /** Keys of a batch are good until the next is asked for, whose keys lie in the same memory: faster. */
+  readonly reuse?: boolean;
+}
+
 /** Keys, tables and lookups of a file. */
 export interface TraceFacts {
   /** Its form. */
@@ -72,7 +83,7 @@ const COLUMNED: readonly TraceFormat[] = ["text", "npy", "npz", "torch", "parque
 async function* readFormat(
   bytes: TraceBytes,
   format: TraceFormat,
-  options: TraceOptions & { readonly inOrder?: boolean },
+  options: ReadOptions,
 ): AsyncGenerator<TraceBatch> {
   if (options.columns !== undefined && !COLUMNED.includes(format)) {
     throw new TraceError(`Cannot read the trace "${bytes.path}": columns were chosen, and ${format} has none`);
@@ -85,12 +96,14 @@ async function* readFormat(
   if (format === "npz") return yield* readNpz(bytes.path, options);
   if (format === "parquet") return yield* readParquet(bytes, options);
   if (format === "torch") return yield* readTorch(bytes.path, options);
-  yield* format === "oracleGeneral" ? readOracleGeneral(bytes) : readRaw(bytes, format === "i64" ? 8 : 4);
+  yield* format === "oracleGeneral"
+    ? readOracleGeneral(bytes, options.reuse)
+    : readRaw(bytes, format === "i64" ? 8 : 4, options.reuse);
 }
 
 async function* readTorch(
   path: string,
-  options: TraceOptions & { readonly inOrder?: boolean },
+  options: ReadOptions,
 ): AsyncGenerator<TraceBatch> {
   const layout = await tensorLayout(path);
   if (layout.kind === "requests") {
@@ -110,15 +123,14 @@ async function* readTorch(
  * plain or packed with gzip or zstd.
  *
  * @param path Its file.
- * @param options `inOrder`: batches come in the order of the trace, however its tables alternate. Without, each table's keys are
- * in their order, and batches are long. The others say how to read what can be read in several ways.
+ * @param options How batches are given out, and how to read what can be read in several ways.
  * @throws {TraceError} Naming file and line, or what the file looks like instead.
  */
 export async function* readTrace(
   path: string,
-  options: TraceOptions & { readonly inOrder?: boolean } = {},
+  options: ReadOptions = {},
 ): AsyncGenerator<TraceBatch> {
-  using bytes = await TraceBytes.open(path);
+  using bytes = await TraceBytes.open(path, options.reuse);
   yield* readFormat(bytes, formatOf(await bytes.peek(HEAD), path, options.format), options);
 }
 
@@ -198,11 +210,11 @@ async function columnsText(bytes: TraceBytes, format: TraceFormat, options: Trac
  * @throws {TraceError} If it cannot be read.
  */
 export async function inspectTrace(path: string, options: TraceOptions = {}): Promise<TraceFacts> {
-  using bytes = await TraceBytes.open(path);
+  using bytes = await TraceBytes.open(path, true);
   const format = formatOf(await bytes.peek(HEAD), path, options.format);
   const columns = await columnsText(bytes, format, options);
   const tables = new Map<string, { lookups: number; samples: number; distinct: Distinct; bags: boolean }>();
-  for await (const { table, keys, bags } of readFormat(bytes, format, options)) {
+  for await (const { table, keys, bags } of readFormat(bytes, format, { ...options, reuse: true })) {
     const found = tables.get(table) ?? { lookups: 0, samples: 0, distinct: new Distinct(), bags: bags !== undefined };
     tables.set(table, found);
     found.lookups += keys.length;

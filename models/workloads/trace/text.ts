@@ -4,6 +4,7 @@
  * @module
  */
 
+import { traceLines } from "../../../ffi/trace.ts";
 import { Batches, type TraceBatch, TraceError } from "./batch.ts";
 import type { TraceBytes } from "./bytes.ts";
 import { fieldsOf, type Layout, layoutOf, sampleOf, type TraceColumns } from "./columns.ts";
@@ -18,6 +19,8 @@ const LONGEST_LINE = 65_536;
 const MOST_BYTES = 4;
 /** Lines that are looked at to tell columns. */
 const LOOKED_AT = 1000;
+/** Keys that the library reads at once. */
+const TOGETHER = 1 << 16;
 /** In place of a category that is missing. No key of a Criteo file is negative. */
 const MISSING = -1n;
 
@@ -25,31 +28,6 @@ function categoryOf(word: string, table: string, where: string): bigint {
   if (word === "") return MISSING;
   if (/^[0-9a-f]{1,16}$/i.test(word)) return BigInt.asIntN(64, BigInt(`0x${word}`));
   throw new TraceError(`Cannot read the trace ${where}: ${table} is "${word}", expected a hexadecimal number`);
-}
-
-/** The lines of a text as bytes, without decoding them. */
-interface Lines {
-  /** Reads on. @returns A block that begins with a line; ends within one, unless it is the last. */
-  readonly next: () => Promise<{ readonly block: Uint8Array; readonly last: boolean }>;
-  /** Says where the last line that was used ended. */
-  readonly used: (bytes: number) => void;
-}
-
-function linesOf(bytes: TraceBytes): Lines {
-  let rest: Uint8Array = new Uint8Array(), held: Uint8Array = rest;
-  return {
-    async next() {
-      const block = await bytes.take();
-      if (rest.length === 0) held = block;
-      else {
-        held = new Uint8Array(rest.length + block.length);
-        held.set(rest);
-        held.set(block, rest.length);
-      }
-      return { block: held, last: block.length === 0 };
-    },
-    used: (count) => void (rest = held.subarray(count)),
-  };
 }
 
 /** How the text is read, by its head. */
@@ -93,7 +71,12 @@ export async function textLayout(
 /** Reads a text. @throws {TraceError} Naming the line. */
 export async function* readText(
   bytes: TraceBytes,
-  options: { readonly inOrder?: boolean; readonly columns?: TraceColumns; readonly separator?: string },
+  options: {
+    readonly inOrder?: boolean;
+    readonly reuse?: boolean;
+    readonly columns?: TraceColumns;
+    readonly separator?: string;
+  },
 ): AsyncGenerator<TraceBatch> {
   const { layout, comments } = await layoutOfHead(bytes, options);
   const { table, keys, time, criteo } = layout, batches = new Batches(options.inOrder === true);
@@ -139,14 +122,30 @@ export async function* readText(
       batches.add(named ?? each.table, key, sampleOf(layout, (column) => fields[column] ?? "", number), where);
     }
   };
-  const lines = linesOf(bytes), plain = NumberLines.takes(layout) ? new NumberLines(layout, LONGEST_LINE) : undefined;
+  const plain = NumberLines.takes(layout) ? new NumberLines(layout, LONGEST_LINE) : undefined;
   const head = await bytes.peek(HEAD), end = !head.includes(LF) && head.includes(CR) ? CR : LF;
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const sample = (): string => plain?.sample.word ?? "";
+  // A key a line is read by the library, up to the first line that is not digits alone.
+  const only = plain !== undefined && layout.fields === 1 && end === LF ? keys[0]?.table : undefined;
+  const together = new BigInt64Array(only === undefined ? 0 : TOGETHER);
+  let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
   for (;;) {
-    const { block, last } = await lines.next();
+    const block = await bytes.takeOn(rest), last = block.length === rest.length;
     let at = 0;
     while (at < block.length) {
+      if (only !== undefined && number > comments) {
+        const { count, bytes: used } = traceLines(block.subarray(at), together);
+        if (count > 0) {
+          number++;
+          checkNotEmpty();
+          number += count - 1;
+          at += used;
+          yield* batches.end(); // lines before these
+          yield { table: only, keys: options.reuse === true ? together.subarray(0, count) : together.slice(0, count) };
+          continue;
+        }
+      }
       const next = plain === undefined || end !== LF || number < comments + 1 ? 0 : plain.read(block, at);
       if (plain !== undefined && next > 0) {
         number++;
@@ -175,7 +174,7 @@ export async function* readText(
       if (batches.ready.length > 0) yield* batches.take();
     }
     if (last) break;
-    lines.used(at);
+    rest = block.subarray(Math.min(at, block.length));
   }
   yield* batches.end();
 }

@@ -12,9 +12,18 @@ import { randomNumbers } from "../../../../base/random.ts";
 const COUNT = 700_001;
 
 async function keysOf(path: string, options: TraceOptions = {}): Promise<bigint[]> {
-  const all: bigint[] = [];
-  for await (const { keys } of readTrace(path, { ...options, inOrder: true })) for (const key of keys) all.push(key);
-  return all;
+  const [kept, used]: [bigint[], bigint[]] = [[], []];
+  for (const [all, reuse] of [[kept, false], [used, true]] as const) {
+    const held: BigInt64Array[] = [];
+    for await (const { keys } of readTrace(path, { ...options, inOrder: true, reuse })) {
+      if (reuse) { for (const key of keys) all.push(key); }
+      else held.push(keys);
+    }
+    // Keys that were given away stay what they were.
+    for (const keys of held) for (const key of keys) all.push(key);
+  }
+  assertSame(used, kept, `${path}, in memory that is used again`);
+  return kept;
 }
 
 /** The same number in every place where two lists differ, if they do. */
@@ -129,6 +138,11 @@ Deno.test("a long text is read to the last line, and what is no plain line is re
     const path = `${folder}/t.txt`;
     await Deno.writeTextFile(path, text(lines));
     assertSame(await keysOf(path), keys, "text");
+    // Lines between them that are no digits alone, and keys of more than 18 digits.
+    const odd = ["-5", "  12", "+7", "1234567890123456789", "user-1", '"42"', "9223372036854775807", "007"];
+    const mixed = lines.map((line, i) => i % 97 === 0 ? odd[i / 97 % odd.length] ?? "" : line);
+    await Deno.writeTextFile(path, `${mixed.join("\r\n")}\r\n`);
+    assertSame(await keysOf(path), mixed.map((line) => keyOf(bare(line), "")), "mixed text");
     for (
       const [line, message] of [
         ["1.5", "line 300001: the key 1.5 is a fraction"],

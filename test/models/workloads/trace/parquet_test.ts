@@ -1,5 +1,6 @@
 /** Columns of Parquet files: read to what pyarrow put in, or refused with the words that choose. */
 
+import "../../../native_library.ts";
 import { gzipSync } from "node:zlib";
 import { TraceError } from "../../../../models/workloads/trace/batch.ts";
 import { parseColumns } from "../../../../models/workloads/trace/columns.ts";

@@ -1,5 +1,6 @@
 /** Traces in every form: read to the keys that their own tools gave, or refused in words that help. */
 
+import "../../../native_library.ts";
 import { TraceError } from "../../../../models/workloads/trace/batch.ts";
 import { parseColumns } from "../../../../models/workloads/trace/columns.ts";
 import { inspectTrace, readTrace, type TraceOptions } from "../../../../models/workloads/trace/read.ts";

@@ -1,5 +1,6 @@
 /** Files of torch.save(): read without running anything, or refused by the name of what they should not have. */
 
+import "../../../native_library.ts";
 import { gzipSync } from "node:zlib";
 import { randomNumbers } from "../../../../base/random.ts";
 import { TraceError } from "../../../../models/workloads/trace/batch.ts";

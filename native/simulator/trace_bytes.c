@@ -1,0 +1,104 @@
+/* trace_bytes.c - keys out of the bytes of traces, for readers that find and name what is wrong: lines of decimal digits, records of
+ * libCacheSim.
+ *
+ * The idea of lines: ends first, 64 bytes at a time, so that no line waits for the one before it; then the eight bytes in front of an
+ * end, which have the last digits whatever the line's length, become a number in three multiplications. */
+#include "base/base.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define ZEROS UINT64_C(0x3030303030303030)
+#define MOST_DIGITS 18u /* that fit 64 bits, whatever they are */
+#define RECORD 24u
+
+/* Bytes of 64 that are line feeds. */
+static inline uint64_t feeds(const uint8_t *at) {
+  uint64_t mask = 0;
+#if defined(__SSE2__)
+  const __m128i feed = _mm_set1_epi8('\n');
+  for (uint32_t i = 0; i < 4; i++)
+    mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i)), feed))
+            << 16 * i;
+#else
+  for (uint32_t i = 0; i < 64; i++) mask |= (uint64_t)(at[i] == '\n') << i;
+#endif
+  return mask;
+}
+
+/* The last `digits` (1 to 8) of the eight bytes before `end`, as a number; *bad becomes not 0 if one of them is no digit. */
+static inline uint64_t eight(const uint8_t *end, uint32_t digits, uint64_t *bad) {
+  uint64_t word;
+  memcpy(&word, end - 8, 8);
+  word = (word ^ ZEROS) & UINT64_MAX << (64 - 8 * digits); /* the byte order is the lowest first */
+  *bad |= (word | (word + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080);
+  word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+  word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
+  return (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
+}
+
+/* The number of a line; false: it is no number of up to 18 digits. At least 24 bytes lie before `end`. */
+static inline bool number(const uint8_t *end, uint64_t digits, int64_t *out) {
+  uint64_t bad = 0;
+  if (TS_LIKELY(digits - 1 < 8)) {
+    *out = (int64_t)eight(end, (uint32_t)digits, &bad);
+    return bad == 0;
+  }
+  if (digits - 1 >= MOST_DIGITS) return false;
+  uint64_t value = eight(end, 8, &bad);
+  value += UINT64_C(100000000) * eight(end - 8, TS_MIN((uint32_t)digits - 8, 8), &bad);
+  if (digits > 16) value += UINT64_C(10000000000000000) * eight(end - 16, (uint32_t)digits - 16, &bad);
+  *out = (int64_t)value;
+  return bad == 0;
+}
+
+/* The same where there may be fewer bytes in front. */
+static bool number_at_front(const uint8_t *start, uint64_t digits, int64_t *out) {
+  uint8_t bytes[32];
+  if (digits - 1 >= MOST_DIGITS) return false;
+  memset(bytes, '0', sizeof bytes);
+  memcpy(bytes + sizeof bytes - digits, start, digits);
+  return number(bytes + sizeof bytes, digits, out);
+}
+
+int32_t ts_trace_lines(const uint8_t *block, uint64_t bytes, int64_t *keys, uint64_t cap, uint64_t *out) {
+  if (out == NULL || (block == NULL && bytes > 0) || (keys == NULL && cap > 0)) return TS_EINVAL;
+  uint64_t count = 0, start = 0;
+  for (uint64_t at = 0; at < bytes; at += 64) {
+    uint8_t tail[64] = {0};
+    if (bytes - at < 64) memcpy(tail, block + at, bytes - at);
+    for (uint64_t ends = feeds(bytes - at < 64 ? tail : block + at); ends != 0; ends &= ends - 1) {
+      const uint64_t feed = at + (uint64_t)__builtin_ctzll(ends);
+      const uint64_t end = feed - (feed > start && block[feed - 1] == '\r');
+      if (count == cap) goto done;
+      if (TS_LIKELY(end >= 24) ? !number(block + end, end - start, &keys[count]) : !number_at_front(block + start, end - start, &keys[count]))
+        goto done;
+      count++;
+      start = feed + 1;
+    }
+  }
+done:
+  out[0] = count;
+  out[1] = start;
+  return TS_OK;
+}
+
+int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first, uint32_t before, int64_t *keys, uint64_t *good) {
+  if (good == NULL || (records > 0 && (block == NULL || keys == NULL))) return TS_EINVAL;
+  for (uint64_t i = 0; i < records; i++, block += RECORD) {
+    uint32_t time;
+    int64_t next;
+    memcpy(&time, block, sizeof time);
+    memcpy(&keys[i], block + 4, sizeof *keys);
+    memcpy(&next, block + 16, sizeof next);
+    if (TS_UNLIKELY(time < before || (next <= (int64_t)(first + i) && next != -1))) {
+      *good = i;
+      return TS_OK;
+    }
+    before = time;
+  }
+  *good = records;
+  return TS_OK;
+}
