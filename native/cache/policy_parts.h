@@ -114,6 +114,16 @@ static inline __attribute__((always_inline)) void ts_words_change(ts_policy *pol
   }
 }
 
+/* Words that have a rank: rank(word) is negative for the others. */
+static inline __attribute__((always_inline)) uint64_t ts_words_count(ts_policy *policy, int64_t (*rank)(uint32_t word)) {
+  uint64_t n, count = 0;
+  for (uint64_t slot = 0;; slot += n) {
+    const ts_policy_word *words = policy->pool.span(policy->pool.context, slot, &n);
+    if (n == 0) return count;
+    for (uint64_t i = 0; i < n; i++) count += rank(ts_word_load(&words[i])) >= 0;
+  }
+}
+
 /* ---- victims ---- */
 
 /* Gives a slot out and marks it, so that the same call does not find it again. */

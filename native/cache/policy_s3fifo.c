@@ -154,7 +154,26 @@ static ts_policy_word *from_main(ts_policy *policy, uint64_t *slot) {
   }
 }
 
+/* A pool that has filled up has all rows in the small queue: all but its newest tenth become the main queue, as in the authors'
+ * own code (libCacheSim), so that loops and scans find something that stays. */
+static uint32_t settled(uint32_t word, uint32_t from) {
+  const int64_t number = rank_small(word);
+  return number >= 0 && number < from ? word | MAIN : word;
+}
+
+static void settle(ts_policy *policy) {
+  if (policy->queued < policy->rows) return;
+  const uint64_t small = TS_MAX(policy->rows / 10 / (1 + policy->rows / ORDERED), 1);
+  if (policy->queue.number < small) return;
+  ts_words_change(policy, settled, (uint32_t)(policy->queue.number + 1 - small));
+  policy->main.number = policy->queue.number;
+  policy->main.in_number = 1;
+  ts_order_clear(&policy->queue.order), ts_order_clear(&policy->main.order);
+  policy->queued = ts_words_count(policy, rank_small);
+}
+
 static uint32_t victims(ts_policy *policy, uint32_t want, uint64_t *slots) {
+  settle(policy);
   uint64_t small = policy->queued, slot = 0; /* rows in the small queue, not offered by this call */
   uint32_t given = 0;
   while (given < want) {

@@ -140,15 +140,10 @@ static uint32_t settled(uint32_t word, uint32_t from) {
 }
 
 static void settle(ts_policy *policy) {
-  uint64_t n, numbers = TS_MAX(policy->rows / WINDOW_SHARE / rows_a_number(policy), 1);
+  uint64_t numbers = TS_MAX(policy->rows / WINDOW_SHARE / rows_a_number(policy), 1);
   if (policy->queued <= policy->rows / 2 || policy->queue.number < numbers) return;
   ts_words_change(policy, settled, (uint32_t)(policy->queue.number + 1 - numbers));
-  policy->queued = 0;
-  for (uint64_t slot = 0;; slot += n) {
-    ts_policy_word *words = policy->pool.span(policy->pool.context, slot, &n);
-    if (n == 0) break;
-    for (uint64_t i = 0; i < n; i++) policy->queued += window_rank(ts_word_load(&words[i])) >= 0;
-  }
+  policy->queued = ts_words_count(policy, window_rank);
 }
 
 /* The oldest row of the window; it stays in the list. */

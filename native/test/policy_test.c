@@ -341,7 +341,7 @@ static void memory_is_charged(ts_policy_kind kind) {
     CHECK(ts_policy_victims(p.policy, 64, victim) == 64);
     for (int i = 0; i < 64; i++) evict(&p, victim[i], key), insert(&p, victim[i], key++);
   }
-  CHECK_MSG(p.charged <= (int64_t)(sizeof(ts_policy) + slots / 8), "%s: %lld bytes beside the words",
+  CHECK_MSG(p.charged <= (int64_t)(sizeof(ts_policy) + slots / (kind == TS_S3FIFO ? 4 : 8)), "%s: %lld bytes beside the words",
             ts_policy_names[kind], (long long)p.charged);
   close_pool(&p);
   const ts_policy_pool ops = {&p, span, take, give_back};
