@@ -91,10 +91,12 @@ export {
 } from "./models/planning/table_configs.ts";
 export { planEeg, type TbeCommand, tbeCommands, type TbeOptions, tbeScript } from "./models/planning/fbgemm.ts";
 export {
+  type TorchRecKeyValue,
   torchRecModule,
   type TorchRecOptions,
   type TorchRecTable,
   torchRecTables,
+  torchRecYaml,
 } from "./models/planning/torchrec.ts";
 export {
   type AdamOptions,

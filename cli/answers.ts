@@ -124,7 +124,7 @@ export type ExportAnswer =
   & ExportedFile
   & ({
     /** For TorchRec's planner. */
-    readonly tool: "torchrec";
+    readonly tool: "torchrec" | "torchrec-yaml";
     /** Name of the plan. */
     readonly plan: string;
     /** Each table as it is told. */

@@ -41,11 +41,13 @@ function ways(text: string): number {
   throw new UsageError(`Cannot use --ways ${text}: give how many places a row may have, such as FBGEMM's 32`);
 }
 
-/** A share of hits, written as one or in per cent. */
-export function shareOf(text: string): number {
-  const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
-  if (text.trim() !== "" && value > 0 && value < 1) return value;
-  throw new UsageError(`Cannot use --hit ${text}: give a share of hits such as 90% or 0.9`);
+/** Reads a share of hits, written as one or in per cent. */
+export function shareOf(option: string): (text: string) => number {
+  return (text) => {
+    const value = text.endsWith("%") ? Number(text.slice(0, -1)) / 100 : Number(text);
+    if (text.trim() !== "" && value > 0 && value < 1) return value;
+    throw new UsageError(`Cannot use --${option} ${text}: give a share of hits such as 90% or 0.9`);
+  };
 }
 
 function policies(text: string): readonly EvictionPolicy[] {
@@ -72,7 +74,7 @@ export function addCache(program: Command, { terminal }: Context): void {
   program.command("cache")
     .description("the smallest cache that hits often enough, under each policy, and what one GiB more would give")
     .argument("[trace or profile]", "a trace, as tierbench inspect tells its forms; or a profile: its name or .json")
-    .requiredOption("--hit <share>", "of the lookups, such as 90%", shareOf)
+    .requiredOption("--hit <share>", "of the lookups, such as 90%", shareOf("hit"))
     .option(
       "--table <name>",
       "one of several tables; default: of a profile the first, of a trace all, which share the cache",

@@ -11,6 +11,7 @@ import {
   tbeScript,
   torchRecModule,
   torchRecTables,
+  torchRecYaml,
   writing,
 } from "../mod.ts";
 import { answerText, type ExportAnswer } from "./answers.ts";
@@ -23,19 +24,23 @@ import { tableText } from "./ui/table.ts";
 /** Load factor below which statistics that are not exact are no surprise to anybody who plans with them. */
 const SMALL = 1e-4;
 
-const TOOLS = ["torchrec", "eeg", "tbe", "mllog"] as const;
+const TOOLS = ["torchrec", "torchrec-yaml", "eeg", "tbe", "mllog"] as const;
 type Tool = typeof TOOLS[number];
 
 const HELP = `
 torchrec  a Python module with constraints for TorchRec's EmbeddingShardingPlanner: of each table the load factor of a least recently
           used cache that hits so often, lookups a sample, and EmbeddingOffloadStats, from which the planner scales caches up. Those
           are bins of equal width: where a small cache hits much, they are exact from the load factor on that is printed.
+          With --both-hit rows are kept on SSDs, and KeyValueParams have the two caches above them.
+torchrec-yaml
+          the same tables and constraints for --yaml_config of TorchRec's benchmark_train_pipeline.py, without statistics
 eeg       FBGEMM's JSON of tables (TBEDataConfig), a law of each (indices_params_list); "tierbench profile --from-eeg" reads it
 tbe       a shell script of FBGEMM's tbe_training_benchmark.py over the same tables: in memory, and each behind a cache of --hit
 mllog     of a result in place of a plan: MLPerf's :::MLLOG lines, a log for each run; --out is a folder of result_<n>.txt
 
 Examples:
   tierbench export torchrec scenarios/plans/mlperf-dlrmv2.jsonc --hit 90% --out constraints.py
+  tierbench export torchrec scenarios/plans/mlperf-dlrmv2.jsonc --hit 90% --both-hit 99% --out constraints.py
   tierbench export tbe scenarios/plans/mlperf-dlrmv2.jsonc --out dlrm.sh
   tierbench export mllog reports/out/pmem-modes --out logs`;
 
@@ -53,23 +58,29 @@ interface Exported {
 
 const notes = (lost: readonly string[]): string => lost.map((sentence) => `note     ${shownLine(sentence)}\n`).join("");
 
-async function torchrec(path: string, hits: number): Promise<Exported> {
-  const plan = await loadPlan(path), tables = await torchRecTables(plan, { hits });
+async function torchrec(path: string, yaml: boolean, hits: number, bothHits: number | undefined): Promise<Exported> {
+  const plan = await loadPlan(path);
+  const tables = await torchRecTables(plan, { hits, ...(bothHits === undefined ? {} : { bothHits }) });
   return {
-    text: torchRecModule(plan.name, tables),
+    text: yaml ? torchRecYaml(plan, tables) : torchRecModule(plan.name, tables),
     answer: {
-      tool: "torchrec",
+      tool: yaml ? "torchrec-yaml" : "torchrec",
       plan: plan.name,
       tables: tables.map((table) => ({ ...table, histogram: [...table.histogram] })),
     },
     told: tableText([
-      ["table", "rows", "load factor", "hits", "statistics are within 0.01"],
-      ...tables.map(({ name, height, loadFactor, hits, exactFrom }) => [
+      ["table", "rows", "load factor", "hits", "statistics are within 0.01", "caches"],
+      ...tables.map(({ name, height, loadFactor, hits, exactFrom, keyValue }) => [
         name,
         String(height),
         loadFactor.toPrecision(3),
         `${(100 * hits).toFixed(2)} %`,
-        exactFrom <= SMALL ? "everywhere" : `from a load factor of ${exactFrom.toPrecision(2)} on`,
+        exactFrom <= SMALL
+          ? "everywhere"
+          : exactFrom >= 1
+          ? "of all rows alone"
+          : `from a load factor of ${exactFrom.toPrecision(2)} on`,
+        keyValue === undefined ? "" : `${keyValue.l1MiB} MiB above ${keyValue.l2GiB} GiB`,
       ]),
     ]),
   };
@@ -106,13 +117,22 @@ async function mllog(path: string): Promise<Exported> {
   };
 }
 
-async function exported(tool: Tool, path: string, hits: number | undefined): Promise<Exported> {
+async function exported(
+  tool: Tool,
+  path: string,
+  hits: number | undefined,
+  bothHits: number | undefined,
+): Promise<Exported> {
+  if (bothHits !== undefined && !tool.startsWith("torchrec")) {
+    throw new UsageError(`Cannot use --both-hit with "${tool}": its caches are one above another for TorchRec alone`);
+  }
   if (hits !== undefined && (tool === "eeg" || tool === "mllog")) {
     throw new UsageError(`Cannot use --hit with "${tool}": it has no caches`);
   }
   switch (tool) {
     case "torchrec":
-      return await torchrec(path, hits ?? 0.9);
+    case "torchrec-yaml":
+      return await torchrec(path, tool === "torchrec-yaml", hits ?? 0.9, bothHits);
     case "eeg":
       return await eeg(path);
     case "tbe":
@@ -136,12 +156,17 @@ export function addExport(program: Command, { terminal }: Context): void {
     .description("write a plan's tables or a result in the words of another tool: TorchRec, FBGEMM, MLPerf")
     .addArgument(new Argument("<tool>", "whose").choices(TOOLS))
     .argument("<file>", "a plan file; of mllog, results: a report's page, a result.jsonl, or the folder of one")
-    .option("--hit <share>", "of a batch's different rows that each cache is to answer (default: 90%)", shareOf)
+    .option("--hit <share>", "of a batch's different rows that each cache is to answer (default: 90%)", shareOf("hit"))
+    .option(
+      "--both-hit <share>",
+      "of TorchRec: rows are on SSDs, and this is what the caches of device and host are to answer together",
+      shareOf("both-hit"),
+    )
     .option("--out <file>", "where to; default: standard output, and what is said on standard error")
     .option("--json", "for machines: what is told of each table, instead of the text on standard output")
     .addHelpText("after", HELP)
-    .action(async (tool, path, { hit, out, json }) => {
-      const made = await exported(tool, path, hit);
+    .action(async (tool, path, { hit, bothHit, out, json }) => {
+      const made = await exported(tool, path, hit, bothHit);
       if (out !== undefined) await written(out, made);
       if (json) {
         return terminal.out(answerText("export", { ...made.answer, ...(out === undefined ? {} : { file: out }) }));

@@ -54,6 +54,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "machines",
     "models/host",
     "models/media",
+    "models/planning",
     "models/simulation",
     "models/validation",
     "models/workloads",

@@ -5,29 +5,16 @@
  */
 
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
 import { NATIVE_FOLDER } from "../../base/native_build.ts";
 import { ROOT } from "../../setup/state.ts";
 import { ContenderError } from "../contender.ts";
+import { makePython, type PythonEnvironment, pythonHere } from "../python_environment.ts";
 
 /** What is installed, each with its version: figures are of these. Their own needs come with them. */
 export const PACKAGES: readonly string[] = ["torch==2.14.1", "fbgemm-gpu-cpu==1.9.0", "numpy==2.4.6"];
 
 /** Where it stays between runs. */
 const FOLDER = `${ROOT}/.cache/bench-fbgemm`;
-
-/** Letters of what a program that failed said: as many as a table can show. */
-const SHOWN = 300;
-
-/** A step of making the environment. */
-interface Step {
-  /** What it does, for its error. */
-  readonly what: string;
-  readonly program: string;
-  readonly args: readonly string[];
-  /** What to do if it fails. */
-  readonly remedy: string;
-}
 
 /** A place for the peer's files. */
 export interface Fbgemm {
@@ -39,30 +26,21 @@ export interface Fbgemm {
   readonly env: Readonly<Record<string, string>>;
 }
 
-function runStep({ what, program, args, remedy }: Step): void {
-  const fail = (detail: string): never => {
-    const lines = detail.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-    const told = lines.findLast((line) => line.startsWith("ERROR: ")) ?? lines.at(-1) ?? "it failed without a word";
-    throw new ContenderError(`Cannot ${what}: ${told.replace("ERROR: ", "").slice(0, SHOWN)}; ${remedy}`);
-  };
-  try {
-    const { success, stdout, stderr } = new Deno.Command(program, { args: [...args], stdin: "null" }).outputSync();
-    if (!success) fail(new TextDecoder().decode(stderr.length > 0 ? stderr : stdout));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) fail(`"${program}" is not installed`);
-    throw error;
-  }
-}
+const environmentOf = (folder: string, packages: readonly string[]): PythonEnvironment => ({
+  name: "fbgemm",
+  folder,
+  packages,
+  size: "up to 3 GB, 6 GB unpacked",
+});
 
-/** The environment under `folder`, where all of it is there with these packages. */
-function installed(folder: string, packages: readonly string[]): Fbgemm | undefined {
-  const mark = `${folder}/packages.json`;
-  if (!existsSync(mark) || Deno.readTextFileSync(mark) !== JSON.stringify(packages)) return undefined;
+/** What of the environment under `folder` the peer takes; undefined without its libraries. */
+function placesOf(python: string, folder: string): Fbgemm | undefined {
   const lib = `${folder}/lib`;
   const [version] = existsSync(lib) ? [...Deno.readDirSync(lib)].filter(({ name }) => name.startsWith("python3")) : [];
+  if (version === undefined) return undefined;
   return {
-    python: `${folder}/bin/python`,
-    mkl: `${lib}/${version?.name}/site-packages/torch/lib/libtorch_cpu.so`,
+    python,
+    mkl: `${lib}/${version.name}/site-packages/torch/lib/libtorch_cpu.so`,
     env: {
       LD_PRELOAD: `${NATIVE_FOLDER}/build/bench/mkl_every_cpu.so`,
       // Memory of a step stays mapped, and tables lie on huge pages, as ours do.
@@ -75,7 +53,8 @@ function installed(folder: string, packages: readonly string[]): Fbgemm | undefi
 
 /** The environment, if an earlier run has made it. */
 export function fbgemmHere(): Fbgemm | undefined {
-  return installed(FOLDER, PACKAGES);
+  const python = pythonHere(environmentOf(FOLDER, PACKAGES));
+  return python === undefined ? undefined : placesOf(python, FOLDER);
 }
 
 /** How {@linkcode makeFbgemm} works. */
@@ -96,30 +75,10 @@ interface Making {
 export function makeFbgemm(
   { say, packages = PACKAGES, folder = FOLDER, python = "python3" }: Making,
 ): Fbgemm {
-  const here = installed(folder, packages);
-  if (here !== undefined) return here;
   if (Deno.build.arch !== "x86_64") {
     throw new ContenderError(`Cannot compare with FBGEMM on ${Deno.build.arch}: PyTorch has MKL on x86-64 alone`);
   }
-  say(
-    `  fbgemm: downloads ${packages.join(", ")} and what they need (up to 3 GB, 6 GB unpacked) into ${folder}, once`,
-  );
-  Deno.mkdirSync(dirname(folder), { recursive: true });
-  runStep({
-    what: "make a Python environment",
-    program: python,
-    args: ["-m", "venv", "--clear", folder],
-    remedy: "apt-get install python3-venv",
-  });
-  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--retries=1"];
-  runStep({
-    what: `install ${packages.join(", ")}`,
-    program: `${folder}/bin/python`,
-    args: [...pip, ...packages],
-    remedy: "a machine that reaches Python's packages is needed",
-  });
-  Deno.writeTextFileSync(`${folder}/packages.json`, JSON.stringify(packages));
-  const made = installed(folder, packages);
+  const made = placesOf(makePython(environmentOf(folder, packages), say, python), folder);
   if (made !== undefined) return made;
   throw new ContenderError(`Cannot find the packages in ${folder}: remove it and run again`);
 }
