@@ -290,6 +290,8 @@ export const symbols = {
   // int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first, uint32_t before, int64_t *keys,
   //   uint64_t *good);
   ts_trace_records: { parameters: ["buffer", "u64", "u64", "u32", "buffer", "buffer"], result: "i32" },
+  // int32_t ts_trace_widen(const void *numbers, uint64_t n, uint32_t bytes, uint32_t has_sign, int64_t *keys);
+  ts_trace_widen: { parameters: ["buffer", "u64", "u32", "u32", "buffer"], result: "i32" },
   // int32_t ts_simulate_law_curve(const ts_config *config, const uint64_t *rows, const double *weights, uint32_t buckets,
   //   const uint64_t *sizes, uint32_t count, double *ratios, double *facts, char *err, uint32_t err_cap);
   ts_simulate_law_curve: {

@@ -43,3 +43,23 @@ export function traceRecords(
   if (status !== 0) throw new TypeError(INVALID);
   return Number(out[0]);
 }
+
+/**
+ * Whole numbers as keys.
+ *
+ * @param block They, the lowest byte first.
+ * @param width Bytes of each: 1, 2, 4 or 8.
+ * @param signed They may be negative.
+ * @param keys Room for as many as the block has.
+ */
+export function widenNumbers(
+  block: Uint8Array<ArrayBuffer>,
+  width: number,
+  signed: boolean,
+  keys: BigInt64Array<ArrayBuffer>,
+): void {
+  if (block.length < keys.length * width) throw new RangeError(INVALID);
+  if (native().ts_trace_widen(block, BigInt(keys.length), width, signed ? 1 : 0, keys) !== 0) {
+    throw new TypeError(INVALID);
+  }
+}

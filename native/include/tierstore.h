@@ -916,6 +916,9 @@ TS_API int32_t ts_trace_lines(const uint8_t *block, uint64_t bytes, int64_t *key
  * is neither -1 nor ahead. Errors: TS_EINVAL. */
 TS_API int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first, uint32_t before, int64_t *keys,
                                 uint64_t *good);
+/* n whole numbers of 1, 2, 4 or 8 bytes, lowest byte first, wherever they lie, as keys; those of 8 bytes keep their bits. Errors:
+ * TS_EINVAL. */
+TS_API int32_t ts_trace_widen(const void *numbers, uint64_t n, uint32_t bytes, uint32_t has_sign, int64_t *keys);
 
 /* ---- simulator: keys of profiles ------------------------------------------------------------------------ */
 

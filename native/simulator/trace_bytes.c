@@ -1,5 +1,5 @@
 /* trace_bytes.c - keys out of the bytes of traces, for readers that find and name what is wrong: lines of decimal digits, records of
- * libCacheSim.
+ * libCacheSim, whole numbers of 8 to 64 bits.
  *
  * The idea of lines: ends first, 64 bytes at a time, so that no line waits for the one before it; then the eight bytes in front of an
  * end, which have the last digits whatever the line's length, become a number in three multiplications. */
@@ -101,4 +101,27 @@ int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first,
   }
   *good = records;
   return TS_OK;
+}
+
+#define WIDEN(type)                                                        \
+  for (uint64_t i = 0; i < n; i++) {                                       \
+    type value;                                                            \
+    memcpy(&value, (const char *)numbers + i * sizeof value, sizeof value); \
+    keys[i] = (int64_t)value;                                              \
+  }                                                                        \
+  return TS_OK
+
+int32_t ts_trace_widen(const void *numbers, uint64_t n, uint32_t bytes, uint32_t has_sign, int64_t *keys) {
+  if (n > 0 && (numbers == NULL || keys == NULL)) return TS_EINVAL;
+  switch (bytes * 2 + (has_sign != 0)) {
+    case 2: WIDEN(uint8_t);
+    case 3: WIDEN(int8_t);
+    case 4: WIDEN(uint16_t);
+    case 5: WIDEN(int16_t);
+    case 8: WIDEN(uint32_t);
+    case 9: WIDEN(int32_t);
+    case 16:
+    case 17: WIDEN(int64_t);
+    default: return TS_EINVAL;
+  }
 }

@@ -86,7 +86,29 @@ static void records(void) {
   free(block - 1);
 }
 
+static void numbers(void) {
+  enum { N = 301 };
+  uint8_t *bytes = malloc(8 * N + 1);
+  int64_t keys[N];
+  for (uint64_t i = 0; i < 8 * N + 1; i++) bytes[i] = (uint8_t)ts_random64(6, 1, i);
+  for (uint32_t width = 1; width <= 8; width *= 2)
+    for (uint32_t has_sign = 0; has_sign < 2; has_sign++)
+      for (uint32_t from = 0; from < 2; from++) {
+        CHECK(ts_trace_widen(bytes + from, N, width, has_sign, keys) == TS_OK);
+        for (uint32_t i = 0; i < N; i++) {
+          uint64_t value = 0;
+          for (uint32_t k = width; k-- > 0;) value = value << 8 | bytes[from + i * width + k];
+          const uint64_t top = UINT64_C(1) << (8 * width - 1);
+          if (has_sign && width < 8 && (value & top) != 0) value -= 2 * top;
+          CHECK_MSG(keys[i] == (int64_t)value, "%u bytes, sign %u: %lld", width, has_sign, (long long)keys[i]);
+        }
+      }
+  CHECK(ts_trace_widen(bytes, 1, 3, 0, keys) == TS_EINVAL && ts_trace_widen(NULL, 1, 8, 0, keys) == TS_EINVAL);
+  free(bytes);
+}
+
 int main(void) {
+  numbers();
   lines();
   records();
   return test_result();

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { widenNumbers } from "../../../ffi/trace.ts";
+
 /** How whole numbers are stored. */
 export interface NumberForm {
   /** Bytes of a number. */
@@ -20,27 +22,6 @@ export function numberAt(view: DataView, at: number, { width, signed, little }: 
   if (width === 4) return BigInt(signed ? view.getInt32(at, little) : view.getUint32(at, little));
   if (width === 2) return BigInt(signed ? view.getInt16(at, little) : view.getUint16(at, little));
   return BigInt(signed ? view.getInt8(at) : view.getUint8(at));
-}
-
-/** Whether numbers of these bytes can be looked at where they are. */
-function lies(block: Uint8Array, width: number): boolean {
-  return block.byteOffset % width === 0;
-}
-
-/** 32-bit numbers in pairs, as which 64-bit numbers lie in memory: the low halves, and what their sign or its absence makes of the high. */
-function widened(
-  low: Int32Array | Int16Array | Int8Array,
-  signed: boolean,
-  mask: number,
-  room: BigInt64Array<ArrayBuffer> | undefined,
-): BigInt64Array<ArrayBuffer> {
-  const out = room?.subarray(0, low.length) ?? new BigInt64Array(low.length), halves = new Int32Array(out.buffer);
-  for (let i = 0, k = 0; i < low.length; i++) {
-    const half = low[i] as number;
-    halves[k++] = signed ? half : half & mask;
-    halves[k++] = signed ? half >> 31 : 0;
-  }
-  return out;
 }
 
 /** Room for the numbers of one block after the other. */
@@ -65,16 +46,15 @@ export function numbersOf(
   room?: NumberRoom,
 ): BigInt64Array<ArrayBuffer> {
   const { width, signed, little } = form, count = block.length / width;
-  if (width > 1 && !little) {
-    const out = room?.of(count) ?? new BigInt64Array(count),
-      view = new DataView(block.buffer, block.byteOffset, block.length);
-    for (let i = 0; i < count; i++) out[i] = numberAt(view, i * width, form);
-    return out;
-  }
   // The machine's order is the lowest byte first.
-  const own = lies(block, width) ? block : block.slice(), { buffer, byteOffset } = own;
-  if (width === 8) return new BigInt64Array(buffer, byteOffset, count);
-  if (width === 4) return widened(new Int32Array(buffer, byteOffset, count), signed, -1, room?.of(count));
-  if (width === 2) return widened(new Int16Array(buffer, byteOffset, count), signed, 0xffff, room?.of(count));
-  return widened(new Int8Array(buffer, byteOffset, count), signed, 0xff, room?.of(count));
+  if (width === 8 && little && block.byteOffset % width === 0) {
+    return new BigInt64Array(block.buffer, block.byteOffset, count);
+  }
+  const out = room?.of(count) ?? new BigInt64Array(count);
+  if (width === 1 || little) widenNumbers(block, width, signed, out);
+  else {
+    const view = new DataView(block.buffer, block.byteOffset, block.length);
+    for (let i = 0; i < count; i++) out[i] = numberAt(view, i * width, form);
+  }
+  return out;
 }
