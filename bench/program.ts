@@ -46,6 +46,19 @@ export async function run(program: string, args: readonly string[]): Promise<str
 }
 
 /**
+ * A processor's name, with family and model where the kernel tells them: virtual machines call several generations alike
+ * ("AMD EPYC"), and rows of one must not stand beside rows of another.
+ *
+ * @param cpuinfo The text of `/proc/cpuinfo`.
+ * @returns Empty without a name.
+ */
+export function processorName(cpuinfo: string): string {
+  const value = (key: string): string | undefined => new RegExp(`^${key}\\s*: (.*)$`, "m").exec(cpuinfo)?.[1];
+  const name = value("model name") ?? "", family = value("cpu family"), model = value("model");
+  return family === undefined ? name : `${name} (family ${family}, model ${model})`;
+}
+
+/**
  * Facts on machine and library.
  *
  * @param library Path of the one that is measured.
@@ -54,7 +67,7 @@ export function machineFacts(library: string): Facts {
   const line = (path: string, pattern: RegExp): string => pattern.exec(Deno.readTextFileSync(path))?.[1] ?? "";
   return {
     library: library === BUILT_LIBRARY ? "of the project" : library,
-    cpu: line("/proc/cpuinfo", /^model name\s*: (.*)$/m),
+    cpu: processorName(Deno.readTextFileSync("/proc/cpuinfo")),
     cores: navigator.hardwareConcurrency,
     memory_bytes: Number(line("/proc/meminfo", /^MemTotal:\s+(\d+)/m)) * 1024,
     kernel: Deno.osRelease(),

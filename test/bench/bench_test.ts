@@ -1,5 +1,6 @@
 import { ContenderError, numberOf, parseAnswer, words } from "../../bench/contender.ts";
 import { parsePlan, PARTS } from "../../bench/plan.ts";
+import { processorName } from "../../bench/program.ts";
 import {
   BARS,
   type BenchResult,
@@ -76,6 +77,15 @@ Deno.test("BARS are those of the documentation", async () => {
     const line = text.split("\n").find((line) => line.startsWith(`| \`${name}\``)) ?? "";
     assertStringIncludes(line, sign, `docs/performance.md on ${name}`);
   }
+});
+
+Deno.test("processorName() tells generations of one name apart", () => {
+  const cpuinfo = (family: number): string =>
+    `vendor_id\t: AuthenticAMD\ncpu family\t: ${family}\nmodel\t\t: 2\nmodel name\t: AMD EPYC\nstepping\t: 1\n`;
+  assertEquals(processorName(cpuinfo(26)), "AMD EPYC (family 26, model 2)");
+  assertEquals(processorName(cpuinfo(25)), "AMD EPYC (family 25, model 2)");
+  assertEquals(processorName("processor\t: 0\nBogoMIPS\t: 50.00\n"), "");
+  assertEquals(processorName("model name\t: Some CPU\n"), "Some CPU");
 });
 
 Deno.test("resultJson() has the machine and rows, those with a bar first, each once", () => {
