@@ -287,6 +287,9 @@ export const symbols = {
   ts_key_sample_close: { parameters: ["u64"], result: "i32" },
   // int32_t ts_trace_lines(const uint8_t *block, uint64_t bytes, int64_t *keys, uint64_t cap, uint64_t *out);
   ts_trace_lines: { parameters: ["buffer", "u64", "buffer", "u64", "buffer"], result: "i32" },
+  // int32_t ts_trace_column(const uint8_t *block, uint64_t bytes, uint32_t separator, uint32_t fields, uint32_t column,
+  //   int64_t *keys, uint64_t cap, uint64_t *out);
+  ts_trace_column: { parameters: ["buffer", "u64", "u32", "u32", "u32", "buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_trace_records(const uint8_t *block, uint64_t records, uint64_t first, uint32_t before, int64_t *keys,
   //   uint64_t *good);
   ts_trace_records: { parameters: ["buffer", "u64", "u64", "u32", "buffer", "buffer"], result: "i32" },

@@ -9,18 +9,32 @@ import { native } from "./library.ts";
 const INVALID = "Cannot read the bytes of a trace: the library refuses them";
 const out = new BigUint64Array(2);
 
+/** Which column of lines has keys. */
+export interface KeyColumn {
+  /** The byte between fields. */
+  readonly separator: number;
+  /** Fields of a line. */
+  readonly fields: number;
+  /** Number of the keys' field, from 0. */
+  readonly column: number;
+}
+
 /**
- * Keys of lines that are decimal digits, up to 18, and nothing else, from the beginning of a block to the first line that is not so, or
- * has no end in it.
+ * Keys of lines that are decimal digits, up to 18, from the beginning of a block to the first line that is not so, or has no end in it.
  *
  * @param keys Room for them.
+ * @param of Their column, of lines with several fields; the others are printable ASCII without blanks and quotes.
  * @returns How many there are, and the bytes of their lines.
  */
 export function traceLines(
   block: Uint8Array<ArrayBuffer>,
   keys: BigInt64Array<ArrayBuffer>,
+  of: KeyColumn,
 ): { readonly count: number; readonly bytes: number } {
-  const status = native().ts_trace_lines(block, BigInt(block.length), keys, BigInt(keys.length), out);
+  const bytes = BigInt(block.length), room = BigInt(keys.length), { separator, fields, column } = of;
+  const status = fields === 1
+    ? native().ts_trace_lines(block, bytes, keys, room, out)
+    : native().ts_trace_column(block, bytes, separator, fields, column, keys, room, out);
   if (status !== 0) throw new TypeError(INVALID);
   return { count: Number(out[0]), bytes: Number(out[1]) };
 }

@@ -911,6 +911,10 @@ TS_API int32_t ts_key_sample_close(ts_key_sample *sample);
 /* Keys of lines of 1 to 18 decimal digits that end with LF or CR LF, from the beginning of a block. out[0]: how many; out[1]: bytes of
  * their lines. It ends before the first line that is anything else or has no end in the block, or after cap keys. Errors: TS_EINVAL. */
 TS_API int32_t ts_trace_lines(const uint8_t *block, uint64_t bytes, int64_t *keys, uint64_t cap, uint64_t *out);
+/* The same of one column, numbered from 0, of lines of so many fields with a separator (a byte of ASCII) between them. The other fields
+ * are printable ASCII without blanks and quotes, and not empty; a line has up to 65,536 bytes and does not begin with #. */
+TS_API int32_t ts_trace_column(const uint8_t *block, uint64_t bytes, uint32_t separator, uint32_t fields, uint32_t column,
+                               int64_t *keys, uint64_t cap, uint64_t *out);
 /* Ids of records of libCacheSim's oracleGeneral (24 bytes: time u32, id u64, size u32, next access i64), of which `first` lie before
  * the block, the last of them with the time `before`. *good: how many there are up to the first whose time falls, or whose next access
  * is neither -1 nor ahead. Errors: TS_EINVAL. */

@@ -60,6 +60,46 @@ static void lines(void) {
   CHECK(ts_trace_lines(NULL, 1, NULL, 0, out) == TS_EINVAL && ts_trace_lines(NULL, 0, NULL, 0, NULL) == TS_EINVAL);
 }
 
+/* The second of three fields; lines that are not plain, and every cut of the block. */
+static void columns(void) {
+  static const char good[] = "ab,17,x\n1,2,3\r\n-,123456789012345678,~\n";
+  static const char *const odd[] = {"a,1\n", "a,1,2,3\n", "a,,b\n", "a,-1,b\n", ",1,b\n", "a,1,\n", "\"a\",1,b\n", "a b,1,c\n", "a, 1,b\n", "#a,1,b\n",
+                                    "a,1234567890123456789,b\n", "a,1x,b\n", "\xc3\xbc,1,b\n", "a\t,1,b\n", "a,1,b\r\r\n", "a,1;b\n", "\n"};
+  static const int64_t expected[] = {17, 2, 123456789012345678};
+  static const uint64_t ends[] = {8, 15, sizeof good - 1};
+  for (uint64_t n = 0; n < sizeof good; n++) {
+    uint8_t *block = malloc(TS_MAX(n, 1));
+    memcpy(block, good, n);
+    int64_t keys[3];
+    uint64_t out[2], whole = 0;
+    while (whole < 3 && ends[whole] <= n) whole++;
+    CHECK(ts_trace_column(block, n, ',', 3, 1, keys, 3, out) == TS_OK);
+    CHECK_MSG(out[0] == whole && out[1] == (whole == 0 ? 0 : ends[whole - 1]), "%d bytes: %d keys", (int)n, (int)out[0]);
+    CHECK(memcmp(keys, expected, whole * sizeof *keys) == 0);
+    CHECK(ts_trace_column(block, n, ',', 3, 1, keys, 1, out) == TS_OK && out[0] == TS_MIN(whole, 1));
+    free(block);
+  }
+  for (uint32_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    char text[100];
+    int64_t keys[9];
+    uint64_t out[2];
+    const int n = snprintf(text, sizeof text, "%s%s%s", good, odd[i], good);
+    CHECK(ts_trace_column((const uint8_t *)text, (uint64_t)n, ',', 3, 1, keys, 9, out) == TS_OK);
+    CHECK_MSG(out[0] == 3 && out[1] == sizeof good - 1, "%s: %d keys", odd[i], (int)out[0]);
+  }
+  uint8_t *line = malloc(70000);
+  for (uint32_t length = 65530; length < 65540; length++) {
+    int64_t key;
+    uint64_t out[2];
+    memset(line, 'x', length);
+    memcpy(line + length - 3, ",5\n", 3);
+    CHECK(ts_trace_column(line, length, ',', 2, 1, &key, 1, out) == TS_OK && out[0] == (length <= 65536));
+  }
+  free(line);
+  uint64_t out[2];
+  CHECK(ts_trace_column(NULL, 0, ',', 3, 3, NULL, 0, out) == TS_EINVAL && ts_trace_column(NULL, 0, 200, 3, 1, NULL, 0, out) == TS_EINVAL);
+}
+
 static void put(uint8_t *record, uint32_t time, int64_t key, int64_t next) {
   memcpy(record, &time, 4);
   memcpy(record + 4, &key, 8);
@@ -110,6 +150,7 @@ static void numbers(void) {
 int main(void) {
   numbers();
   lines();
+  columns();
   records();
   return test_result();
 }

@@ -126,8 +126,14 @@ export async function* readText(
   const head = await bytes.peek(HEAD), end = !head.includes(LF) && head.includes(CR) ? CR : LF;
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const sample = (): string => plain?.sample.word ?? "";
-  // A key a line is read by the library, up to the first line that is not digits alone.
-  const only = plain !== undefined && layout.fields === 1 && end === LF ? keys[0]?.table : undefined;
+  // One key a line is read by the library, up to the first line that is not plain.
+  const [first] = keys, alone = keys.length === 1 && (table ?? layout.sample) === undefined && layout.line !== true;
+  const only = plain !== undefined && alone && end === LF ? first?.table : undefined;
+  const column = {
+    separator: String(layout.separator).charCodeAt(0),
+    fields: layout.fields,
+    column: first?.index ?? 0,
+  };
   const together = new BigInt64Array(only === undefined ? 0 : TOGETHER);
   let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
   for (;;) {
@@ -135,7 +141,7 @@ export async function* readText(
     let at = 0;
     while (at < block.length) {
       if (only !== undefined && number > comments) {
-        const { count, bytes: used } = traceLines(block.subarray(at), together);
+        const { count, bytes: used } = traceLines(block.subarray(at), together, column);
         if (count > 0) {
           number++;
           checkNotEmpty();

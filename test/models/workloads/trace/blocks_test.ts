@@ -123,6 +123,8 @@ Deno.test("lines of numbers are read to the same keys, tables and samples as by 
             return before === undefined || bare(table) !== bare(before) || sample !== other;
           });
           assertEquals(bags.length, begins.length);
+          const alone = await keysOf(path, { ...options, columns: parseColumns("key=2") });
+          assertEquals(alone, rows.map(([, key]) => keyOf(bare(key), "")));
           await Deno.remove(path);
         },
       ),
