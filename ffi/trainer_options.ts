@@ -177,6 +177,12 @@ export interface TrainerOptions {
    * Whether bias, ReLU and dropout are part of oneDNN's products; true needs version 2 (true where that is installed).
    */
   readonly graphFusion?: boolean;
+  /**
+   * How the first hidden layer of `"wdl"` multiplies the embeddings (`"auto"`). `"samples"`: the vectors of every sample.
+   * `"distinct"`: each distinct row of a batch once, whose results the samples add up; the gradients of a row's samples are
+   * added up first. `"auto"`: what costs less on the first two batches. Results change in their last bits.
+   */
+  readonly firstLayer?: "auto" | "samples" | "distinct";
   /** Share of hidden units set to zero in training, 0 to 0.9 (0). */
   readonly dropout?: number;
   /** Whether a step's memory is planned once, instead of allocated and freed in each (true). Keeps results. */
@@ -285,6 +291,7 @@ const FIELDS: { readonly [Name in keyof Required<TrainerOptions>]: true | Words<
   microBatch: true,
   embeddingFusion: true,
   graphFusion: true,
+  firstLayer: true,
   dropout: true,
   memoryReuse: true,
   executor: (name) => nativeOptions({ executor: name?.replaceAll("-", "_") }),

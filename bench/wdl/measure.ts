@@ -11,7 +11,7 @@ import { pythonWithTorch } from "./python.ts";
 import { type Answer, Contender, ContenderError, numberOf } from "../contender.ts";
 import { type Options, WrongResultError } from "../setting.ts";
 import { BATCH, type Model, type Plan, SEED } from "./plan.ts";
-import { contendersOf, type Measured, type Round, type Times, type Who } from "./rows.ts";
+import { contendersOf, type EmbeddingWho, type Measured, type Round, type Times, type Who } from "./rows.ts";
 
 const PROGRAMS = `${NATIVE_FOLDER}/build/bench`;
 const SCRIPT = new URL("torch_wdl.py", import.meta.url).pathname;
@@ -31,8 +31,12 @@ const KEEP: Options = {
   "trainer.executor": "cost_model",
 };
 
+/** With the products of every sample in the first layer, as the floor has them. */
+const SAMPLES: Options = { "trainer.first_layer": "samples" };
+
 /** None of them. The executor is `pool`: `inline` would be another number of threads. */
 const NONE: Options = {
+  ...SAMPLES,
   "trainer.stage": 0,
   "trainer.embedding_fusion": 0,
   "trainer.graph_fusion": 0,
@@ -44,6 +48,8 @@ const NONE: Options = {
 const OURS: Readonly<Partial<Record<Who, Options>>> = {
   keep: KEEP,
   bf16: { ...KEEP, "trainer.bf16": "dense" },
+  samples: { ...KEEP, ...SAMPLES },
+  "samples-bf16": { ...KEEP, ...SAMPLES, "trainer.bf16": "dense" },
   none: NONE,
   all: { ...KEEP, "trainer.bf16": "all", "trainer.async_embedding": 1 },
 };
@@ -253,7 +259,7 @@ export function compareLosses(losses: ReadonlyMap<Who, number>): void {
     ["bf16", "torch-bf16"],
     ["keep", "fbgemm"],
     ["bf16", "fbgemm-bf16"],
-    ["keep", "none"],
+    ["samples", "none"],
   ] as const;
   for (const [ours, theirs] of pairs) {
     const [a, b] = [losses.get(ours), losses.get(theirs)];
@@ -266,27 +272,27 @@ export function compareLosses(losses: ReadonlyMap<Who, number>): void {
   }
 }
 
+/** Who runs embeddings alone, in the order of a round, and how many times the plan's steps: PyTorch's are slow. */
+const EMBEDDINGS: readonly (readonly [EmbeddingWho, number])[] = [["floor", 10], ["keep", 10], ["torch", 2], [
+  "fbgemm",
+  5,
+]];
+
 /** Rounds of embeddings alone, in processes of their own: their gradients are given, so nothing is learnt. */
 async function runEmbeddings(setting: Setting, one: Case): Promise<Pick<Measured, "embedding" | "absent">> {
   const { plan } = setting;
   await using stack = new AsyncDisposableStack();
-  const { here, absent } = await startAll(setting, one, ["floor", "keep", "torch"], stack);
-  const [floor, ours, torch] = (["floor", "keep", "torch"] as const).map((who) => here.get(who));
-  if (ours === undefined) throw new ContenderError(absent.get("keep") ?? "Cannot start the trainer");
-  const embedding: { ours: number; torch?: number; floor?: number }[] = [];
-  const seconds = async (contender: Contender, steps: number): Promise<number> =>
-    numberOf(await measured(contender, "embedding", steps), "seconds");
-  for (let round = -1; round < plan.rounds; round++) {
-    const backwards = round % 2 !== 0 && torch !== undefined ? await seconds(torch, 2 * plan.steps) : undefined;
-    const own = await seconds(ours, 10 * plan.steps);
-    const least = floor === undefined ? undefined : await seconds(floor, 10 * plan.steps);
-    const theirs = backwards ?? (torch === undefined ? undefined : await seconds(torch, 2 * plan.steps));
-    if (round < 0) continue;
-    embedding.push({
-      ours: own,
-      ...(theirs === undefined ? {} : { torch: theirs }),
-      ...(least === undefined ? {} : { floor: least }),
-    });
+  const { here, absent } = await startAll(setting, one, EMBEDDINGS.map(([who]) => who), stack);
+  if (!here.has("keep")) throw new ContenderError(absent.get("keep") ?? "Cannot start the trainer");
+  const embedding: Partial<Record<EmbeddingWho, number>>[] = [];
+  for (let number = -1; number < plan.rounds; number++) {
+    const round: Partial<Record<EmbeddingWho, number>> = {};
+    for (const [who, times] of number % 2 === 0 ? EMBEDDINGS : EMBEDDINGS.toReversed()) {
+      const contender = here.get(who);
+      if (contender === undefined) continue;
+      round[who] = numberOf(await measured(contender, "embedding", times * plan.steps), "seconds");
+    }
+    if (number >= 0) embedding.push(round);
   }
   return { embedding, absent };
 }

@@ -7,18 +7,23 @@
 import { type BenchRow, missingRow, ratioRow, worstRow } from "../rows.ts";
 import type { Part } from "./plan.ts";
 
-/** Who takes part: the floors, our trainer with some switches, PyTorch, PyTorch with FBGEMM. */
+/** Who takes part: the floors, our trainer with some switches (measure.ts), PyTorch, PyTorch with FBGEMM. */
 export type Who =
   | "floor"
   | "floor-bf16"
   | "keep"
   | "bf16"
+  | "samples"
+  | "samples-bf16"
   | "none"
   | "all"
   | "torch"
   | "torch-bf16"
   | "fbgemm"
   | "fbgemm-bf16";
+
+/** Who looks embeddings up and updates them, alone. */
+export type EmbeddingWho = Extract<Who, "floor" | "keep" | "torch" | "fbgemm">;
 
 /** What a contender took for one step in one round, seconds. */
 export interface Times {
@@ -43,8 +48,8 @@ export interface Measured {
   readonly withoutMkl?: string;
   /** Rounds of steps. */
   readonly rounds: readonly Round[];
-  /** Rounds of embeddings alone: seconds of ours and of PyTorch's. */
-  readonly embedding: readonly { readonly ours: number; readonly torch?: number; readonly floor?: number }[];
+  /** Rounds of embeddings alone: seconds of who is here. */
+  readonly embedding: readonly Readonly<Partial<Record<EmbeddingWho, number>>>[];
   /** AUC after the same steps. */
   readonly auc: Readonly<Partial<Record<Who, number>>>;
   /** What the stage's threads took for input, by the clock, as a share of threads × wall time. */
@@ -55,13 +60,14 @@ export interface Measured {
 
 /** Rows that are one contender's time divided by another's: how many times as fast the second is. */
 const RATIOS: readonly (readonly [part: Part, row: string, slower: Who, faster: Who, detail: string])[] = [
-  ["floor", "step/floor", "floor", "keep", ""],
-  ["floor", "step-bf16/floor", "floor-bf16", "bf16", ""],
+  // The floor multiplies every sample's vectors, so it is one of trainers that do so, too.
+  ["floor", "step/floor", "floor", "samples", ""],
+  ["floor", "step-bf16/floor", "floor-bf16", "samples-bf16", ""],
   ["torch", "step/torch", "torch", "keep", "fp32, "],
   ["torch", "step/torch", "torch-bf16", "bf16", "bf16, "],
   ["fbgemm", "step/torch-fbgemm", "fbgemm", "keep", ""],
   ["fbgemm", "step-bf16/torch-fbgemm", "fbgemm-bf16", "bf16", ""],
-  ["bf16", "bf16/fp32", "keep", "bf16", ""],
+  ["bf16", "bf16/fp32", "samples", "samples-bf16", ""],
   ["switches", "all/none", "none", "all", ""],
 ];
 
@@ -69,7 +75,9 @@ const RATIOS: readonly (readonly [part: Part, row: string, slower: Who, faster: 
 export function contendersOf(parts: readonly Part[]): Who[] {
   const who = new Set<Who>();
   for (const [part, , slower, faster] of RATIOS) if (parts.includes(part)) who.add(slower).add(faster);
-  if (parts.includes("switches")) who.add("keep").add("floor");
+  if (parts.includes("floor")) who.add("keep").add("bf16");
+  if (parts.includes("switches")) who.add("samples").add("floor");
+  if (parts.includes("bf16")) who.add("keep").add("bf16");
   if (parts.includes("input")) who.add("keep");
   return [...who];
 }
@@ -115,18 +123,32 @@ function inputRows(all: readonly Measured[]): BenchRow[] {
 
 function embeddingRows(all: readonly Measured[]): BenchRow[] {
   const name = "embedding/torch";
-  const rows = all.map((measured) => {
-    const own = `${name} ${measured.name}`;
-    const ratios = measured.embedding.flatMap(({ ours, torch }) => torch === undefined ? [] : [torch / ours]);
-    return ratios.length > 0
-      ? ratioRow(own, ratios)
-      : missingRow(own, measured.absent.get("torch") ?? "it did not run");
-  });
-  const floors = all.flatMap((measured) => {
-    const ratios = measured.embedding.flatMap(({ ours, floor }) => floor === undefined ? [] : [floor / ours]);
-    return ratios.length > 0 ? [ratioRow(`embedding/floor ${measured.name}`, ratios)] : [];
-  });
-  return [...worst(name, rows), ...floors];
+  const ratios = ({ embedding }: Measured, who: EmbeddingWho): number[] =>
+    embedding.flatMap((round) => {
+      const [other, ours] = [round[who], round.keep];
+      return other === undefined || ours === undefined ? [] : [other / ours];
+    });
+  const row = (own: string, measured: Measured, who: EmbeddingWho): BenchRow => {
+    const values = ratios(measured, who);
+    return values.length > 0
+      ? ratioRow(own, values)
+      : missingRow(own, measured.absent.get(who) ?? `${who} did not run`);
+  };
+  return [
+    ...worst(name, all.map((measured) => row(`${name} ${measured.name}`, measured, "torch"))),
+    ...all.map((measured) => row(`embedding/torch-fbgemm ${measured.name}`, measured, "fbgemm")),
+    ...all.map((measured) => row(`embedding/floor ${measured.name}`, measured, "floor")),
+  ];
+}
+
+/** What the first layer gains by its choice between samples and distinct rows: about 1 where it is samples. No bar. */
+function firstLayerRows(all: readonly Measured[]): BenchRow[] {
+  const pairs = [["fp32", "samples", "keep"], ["bf16", "samples-bf16", "bf16"]] as const;
+  return all.flatMap((measured) =>
+    pairs.map(([type, samples, chosen]) =>
+      ratio(`first-layer/samples ${type}, ${measured.name}`, measured, samples, chosen, "seconds")
+    )
+  );
 }
 
 /** What all switches that keep results gain over none, and the most that they could: the floor's time. No bar. */
@@ -135,7 +157,7 @@ function keepRows(all: readonly Measured[]): BenchRow[] {
     const bound = ratio(`keep/none bound ${measured.name}`, measured, "none", "floor", "seconds");
     return [
       {
-        ...ratio(`keep/none ${measured.name}`, measured, "none", "keep", "seconds"),
+        ...ratio(`keep/none ${measured.name}`, measured, "none", "samples", "seconds"),
         ...(bound.value === null ? {} : { note: `at most ${bound.value.toFixed(2)}: none ÷ floor` }),
       },
       bound,
@@ -187,5 +209,5 @@ export function wdlRows(all: readonly Measured[]): BenchRow[] {
   }
   if (input.length > 0) rows.push(...inputRows(input));
   if (embedding.length > 0) rows.push(...embeddingRows(embedding));
-  return [...rows, ...keepRows(having("switches")), ...timeRows(all)];
+  return [...rows, ...firstLayerRows(having("floor")), ...keepRows(having("switches")), ...timeRows(all)];
 }

@@ -538,6 +538,11 @@ TS_API int32_t ts_data_verify(const char *path, uint64_t *control, char *err, ui
  *                column, with copies                                                              (default 1)
  *   graph_fusion   0 | 1: bias, ReLU and dropout inside oneDNN's products, or passes of their own; 1 needs oneDNN 2
  *                                                                        (default 1 with oneDNN 2, 0 with version 3)
+ *   first_layer    samples: the first hidden layer multiplies the vectors of every sample; distinct: each distinct row of a batch
+ *                once, whose results samples add up, and the gradients of a row's samples are added up before they are
+ *                multiplied, so update_keys counts a row once a batch. distinct needs model wdl, micro_batch 1, no ranks, and
+ *                tables of one column without a combiner whose widths are multiples of 16. auto: distinct where it can be and
+ *                costs less by the keys of the first two batches, else samples                       (default auto)
  *   dropout        share of hidden units set to zero in training, 0..0.9                          (default 0)
  *   memory_reuse * 0 | 1: a step's memory is planned once; 0: allocated and freed in every step, as without planning (default 1)
  *   executor   * inline: the calling thread alone; pool: phase after phase, spread over the threads; cost_model: one graph of
@@ -653,7 +658,7 @@ TS_API int32_t ts_trainer_digest(ts_trainer *trainer, uint64_t *digest, char *er
 
 /* What the trainer is and how its steps went since it was opened: "key=value" lines. Model: model, dense_parameters,
  * wide_parameters, inputs (of the top MLP), dims, deep_optimizer, embedding_optimizer, wide_optimizer, kernels (oneDNN's names
- * of its products), bf16. Steps: step (trained so far, those before a restore included), threads, executor, tasks, shards,
+ * of its products), bf16, first_layer (samples or distinct). Steps: step (trained so far, those before a restore included), threads, executor, tasks, shards,
  * micro_batch, deterministic (0 with ranks_staleness above 0, too), schedule (measured once tasks have known costs; then also
  * work_ns and longest_path_ns of a step), embedding_fusion, graph_fusion, memory_reuse, minor_faults (of the process, while it
  * trained). Stage: stage, readers, stage_what, stage_choice (what is done ahead; undecided while auto tries, in the first

@@ -25,7 +25,7 @@ int32_t ts_fold_open(ts_fold *f, uint32_t room, ts_err err) {
       f->number != NULL && f->from != NULL && f->leaf != NULL && f->table != NULL)
     return TS_OK;
   ts_fold_close(f);
-  return ts_fail(err, TS_ENOMEM, "Cannot train over ranks: no memory for the %u keys of a batch", room);
+  return ts_fail(err, TS_ENOMEM, "Cannot train: no memory for the %u keys of a batch", room);
 }
 
 void ts_fold_close(ts_fold *f) {

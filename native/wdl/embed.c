@@ -23,6 +23,8 @@ int32_t ts_trainer_look_up(ts_trainer *t, uint32_t table, const ts_batch *batch,
   if (!ts_table_is_bag(plan)) {
     for (uint32_t c = 0; c < plan->count && status == TS_OK; c++) {
       float *to = ts_model_rows(&t->model, which, plan->vector + c, &stride);
+      if (ts_model_by_distinct_rows(&t->model))
+        ts_model_tell_keys(&t->model, which, plan->vector, column_of(t, batch->keys, plan->columns[0]), rows);
       status = ts_table_lookup_strided(t->store, t->tables[table], column_of(t, batch->keys, plan->columns[c]), NULL, rows, to,
                                        stride, err);
     }
@@ -59,6 +61,10 @@ int32_t ts_trainer_update(ts_trainer *t, uint32_t table, ts_err err) {
   if (!ts_table_is_bag(plan) && plan->count > 1) return update_shared(t, table, which, err);
   uint64_t stride;
   const float *gradients = ts_model_gradients(&t->model, which, plan->vector, &stride);
+  if (ts_model_by_distinct_rows(&t->model)) {
+    const ts_fold *fold = ts_model_fold(&t->model, which, plan->vector);
+    return ts_table_update_strided(t->store, t->tables[table], fold->keys, fold->count, gradients, stride, err);
+  }
   if (!ts_table_is_bag(plan))
     return ts_table_update_strided(t->store, t->tables[table], column_of(t, t->batch->keys, plan->columns[0]), rows,
                                    gradients, stride, err);
@@ -134,6 +140,8 @@ int32_t ts_trainer_find(ts_trainer *t, uint32_t table, const int64_t *keys, uint
   int32_t status = TS_OK;
   *pairs = *absent = 0;
   for (uint32_t c = 0; !ts_table_is_bag(plan) && c < plan->count && status == TS_OK; c++) {
+    if (ts_model_by_distinct_rows(&t->model))
+      ts_model_tell_keys(&t->model, 0, plan->vector, column_of(t, keys, plan->columns[0]), t->rows);
     float *to = ts_model_rows(&t->model, 0, plan->vector + c, &stride);
     status = find_column(t, table, column_of(t, keys, plan->columns[c]), to, stride, absent, err);
     *pairs += t->rows;

@@ -20,6 +20,12 @@ static void find_table(void *context, uint32_t table) {
                                           ts_trainer_part_err(t, table));
 }
 
+static void multiply_vector(void *context, uint32_t vector) {
+  scoring *s = context;
+  if (ts_model_multiply(&s->trainer->model, vector) != TS_OK)
+    atomic_store_explicit(&s->trainer->dense_failed, true, memory_order_relaxed);
+}
+
 static void score_shard(void *context, uint32_t part) {
   scoring *s = context;
   ts_model *m = &s->trainer->model;
@@ -56,6 +62,10 @@ static int32_t score_rows(scoring *g, scores *s, ts_err err) {
   }
   atomic_store(&t->dense_failed, false);
   ts_model_begin(&t->model, t->step, 0);
+  if (ts_model_by_distinct_rows(&t->model)) {
+    ts_model_lay_out(&t->model, 0);
+    ts_pool_run(t->pool, t->model.columns.count, multiply_vector, g);
+  }
   ts_pool_run(t->pool, t->model.shards, score_shard, g);
   return atomic_load(&t->dense_failed) ? ts_fail(err, TS_EINTERNAL, "Cannot evaluate: oneDNN refused a matrix product")
                                        : TS_OK;

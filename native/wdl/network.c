@@ -1,6 +1,7 @@
 /* network.c - puts the layers of a model together. */
 #include "wdl/network.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows of a step are cut into as many shards as this, whatever the threads, unless that would make the shards of a
@@ -24,12 +25,16 @@ static int32_t open_top(ts_model *m, const ts_trainer_options *o, uint32_t in, t
                         .in = in,
                         .count = o->layers,
                         .head = true,
-                        .input_gradient = true,
+                        .input_gradient = !ts_model_by_distinct_rows(m),
                         .fusion = o->graph_fusion && (o->graph_fusion_asked || dnnl->primitives),
                         .bf16 = o->bf16 == TS_BF16_DENSE || o->bf16 == TS_BF16_ALL,
                         .dropout = o->dropout,
                         .seed = o->seed};
   memcpy(top.hidden, o->hidden, sizeof top.hidden);
+  if (ts_model_by_distinct_rows(m)) {
+    top.vectors.count = m->columns.count;
+    memcpy(top.vectors.dims, m->columns.dims, m->columns.count * sizeof *top.vectors.dims);
+  }
   status = ts_part_rule_read(&o->deep, &top.rule, err);
   return status == TS_OK ? ts_mlp_open(&m->top, &top, err) : status;
 }
@@ -44,6 +49,24 @@ static int32_t open_bottom(ts_model *m, const ts_trainer_options *o, ts_err err)
   memcpy(bottom.hidden, o->bottom, sizeof bottom.hidden);
   bottom.hidden[o->bottom_layers] = o->tables.dims[0];
   return ts_mlp_open(&m->bottom, &bottom, err);
+}
+
+static void close_folds(ts_model *m) {
+  for (uint32_t which = 0; which < 2; which++) {
+    for (uint32_t v = 0; m->folds[which] != NULL && v < m->columns.count; v++) ts_fold_close(&m->folds[which][v]);
+    free(m->folds[which]);
+    m->folds[which] = NULL;
+  }
+}
+
+static int32_t open_folds(ts_model *m, uint32_t inputs, ts_err err) {
+  int32_t status = TS_OK;
+  for (uint32_t which = 0; which < inputs && status == TS_OK; which++) {
+    m->folds[which] = calloc(m->columns.count, sizeof *m->folds[which]);
+    if (m->folds[which] == NULL) return ts_fail(err, TS_ENOMEM, "Cannot open trainer: out of memory");
+    for (uint32_t v = 0; v < m->columns.count && status == TS_OK; v++) status = ts_fold_open(&m->folds[which][v], m->batch, err);
+  }
+  return status;
 }
 
 int32_t ts_model_open(ts_model *m, const ts_trainer_options *o, ts_err err) {
@@ -65,6 +88,10 @@ int32_t ts_model_open(ts_model *m, const ts_trainer_options *o, ts_err err) {
   }
   ts_columns_lay_out(&m->columns, o->batch, vectors, o->tables.dims, 0);
   m->columns.stride = padded(m->columns.all + TS_NUMERICS);
+  if (o->first_layer == TS_FIRST_DISTINCT) {
+    const int32_t status = open_folds(m, o->async_embedding ? 2 : 1, err);
+    if (status != TS_OK) return status;
+  }
   m->fm = (ts_fm){.count = vectors, .dim = dim, .stride = m->columns.stride};
   return open_top(m, o, m->columns.all + TS_NUMERICS, err);
 }
@@ -72,6 +99,7 @@ int32_t ts_model_open(ts_model *m, const ts_trainer_options *o, ts_err err) {
 void ts_model_close(ts_model *m) {
   ts_mlp_close(&m->top);
   ts_mlp_close(&m->bottom);
+  close_folds(m);
 }
 
 /* ---- memory ---- */
@@ -137,12 +165,32 @@ const float *ts_model_gradients(const ts_model *m, uint32_t which, uint32_t vect
 
 /* ---- a step ---- */
 
+void ts_model_tell_keys(const ts_model *m, uint32_t which, uint32_t vector, const int64_t *keys, uint32_t rows) {
+  ts_fold *fold = &m->folds[which][vector];
+  ts_fold_begin(fold);
+  for (uint32_t r = 0; r < rows; r++) ts_fold_add(fold, keys[r]);
+  ts_fold_end(fold, NULL, NULL, 1, NULL);
+}
+
+void ts_model_lay_out(ts_model *m, uint32_t which) {
+  for (uint32_t v = 0; v < m->top.vectors.count; v++) {
+    ts_distinct_batch *b = &m->top.vectors.vector[v].batch;
+    b->fold = &m->folds[which][v];
+    b->rows = ts_model_rows(m, which, v, &b->stride);
+    b->gradients = place(m, m->dx, m->blocks[which], v, &b->gradient_stride);
+  }
+  ts_distinct_lay_out(&m->top.vectors);
+}
+
+int32_t ts_model_multiply(const ts_model *m, uint32_t vector) { return ts_mlp_multiply_vector(&m->top, vector); }
+
 void ts_model_begin(ts_model *m, uint64_t step, uint32_t which) {
   ts_mlp *top = &m->top, *bottom = &m->bottom;
   const bool crossed = ts_model_has_bottom(m);
   top->x = crossed ? m->crossed : m->input[which];
   top->dx = crossed ? m->dcrossed : m->dx;
   top->x_stride = top->dx_stride = crossed ? m->interaction.out_stride : m->columns.stride;
+  if (ts_model_by_distinct_rows(m)) top->x += m->columns.all; /* behind the vectors */
   ts_mlp_begin(top, step);
   if (!crossed) return;
   bottom->x = m->numerics;
@@ -155,7 +203,7 @@ void ts_model_begin(ts_model *m, uint64_t step, uint32_t which) {
 int32_t ts_model_forward(const ts_model *m, uint32_t which, ts_mlp_rows at, bool training, const ts_batch *batch) {
   const uint32_t stride = m->columns.stride, all = m->columns.all, dim = m->columns.dims[0];
   float *input = m->input[which];
-  if (!m->fused) ts_columns_gather(&m->columns, at.first, at.rows, m->blocks[which], input);
+  if (!m->fused && !ts_model_by_distinct_rows(m)) ts_columns_gather(&m->columns, at.first, at.rows, m->blocks[which], input);
   if (!ts_model_has_bottom(m)) {
     ts_columns_join_numerics(m->batch, at.first, at.rows, batch->numerics, input + all, stride, stride - all);
     int32_t status = ts_mlp_forward(&m->top, at, training, m->logit);
@@ -181,7 +229,7 @@ int32_t ts_model_backward(const ts_model *m, uint32_t which, ts_mlp_rows at) {
     ts_interaction_backward(&m->interaction, at.first, at.rows, m->input[which], m->dcrossed, m->dx);
     if (status == TS_OK) status = ts_mlp_backward(&m->bottom, at, NULL);
   }
-  if (!m->fused) ts_columns_scatter(&m->columns, at.first, at.rows, m->dx, m->blocks[which]);
+  if (!m->fused && !ts_model_by_distinct_rows(m)) ts_columns_scatter(&m->columns, at.first, at.rows, m->dx, m->blocks[which]);
   return status;
 }
 

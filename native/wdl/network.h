@@ -25,6 +25,7 @@ typedef struct ts_model {
   uint32_t batch, pieces, shards; /* shards of a piece */
   uint32_t buckets;               /* of the wide part, a column */
   bool fused;                     /* tables and the input without blocks between */
+  ts_fold *folds[2];              /* of each vector's keys, for two batches; NULL: the first layer goes by samples */
   ts_columns columns;
   ts_mlp top, bottom; /* bottom: dlrm */
   ts_wide wide;       /* wdl, deepfm */
@@ -58,6 +59,18 @@ void ts_model_initialise(ts_model *model, const ts_trainer_options *options);
 /* Where a vector (layers/tables.h) is to be written, or its gradient read: that of sample r at result + r * *stride. */
 float *ts_model_rows(const ts_model *model, uint32_t which, uint32_t vector, uint64_t *stride);
 const float *ts_model_gradients(const ts_model *model, uint32_t which, uint32_t vector, uint64_t *stride);
+
+/* Whether the first layer goes by distinct rows (dense/distinct.h): then whoever writes a vector tells its keys, of `rows` samples,
+ * before ts_model_lay_out of this input, which comes before ts_model_multiply of each vector, all before forward; and gradients are
+ * those of distinct rows, the first ones at ts_model_gradients, in the order of the fold's keys, when ts_model_update of the part
+ * of the vector's number is done. */
+static inline bool ts_model_by_distinct_rows(const ts_model *model) { return model->folds[0] != NULL; }
+void ts_model_tell_keys(const ts_model *model, uint32_t which, uint32_t vector, const int64_t *keys, uint32_t rows);
+static inline const ts_fold *ts_model_fold(const ts_model *model, uint32_t which, uint32_t vector) {
+  return &model->folds[which][vector];
+}
+void ts_model_lay_out(ts_model *model, uint32_t which);
+int32_t ts_model_multiply(const ts_model *model, uint32_t vector);
 
 /* Before a step: its number in the run and which input it has. */
 void ts_model_begin(ts_model *model, uint64_t step, uint32_t which);

@@ -7,6 +7,7 @@
 
 const char *const ts_model_names[] = {"wdl", "dlrm", "deepfm", NULL};
 const char *const ts_bf16_names[] = {"off", "dense", "rows", "all", NULL};
+const char *const ts_first_layer_names[] = {"auto", "samples", "distinct", NULL};
 const char *const ts_ahead_names[] = {"none", "keys", "rows", NULL}; /* and stale rows: async_embedding */
 const char *const ts_initializer_options[TS_INITIALIZER_OPTIONS] = {
     "initializer",        "initializer.value",   "initializer.low",  "initializer.high", "initializer.mean",
@@ -100,6 +101,7 @@ static void read_schedule(ts_config_reader *r, ts_trainer_options *o) {
   o->executor = (ts_executor_kind)ts_config_choice(r, "executor", "pool", ts_executor_names);
   o->bf16 = (ts_bf16_kind)ts_config_choice(r, "bf16", "off", ts_bf16_names);
   o->deterministic = flag(r, "deterministic", true);
+  o->first_layer = (ts_first_layer)ts_config_choice(r, "first_layer", "auto", ts_first_layer_names);
 }
 
 /* Widths of layers; `given` of them, `room` possible. */

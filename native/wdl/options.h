@@ -19,6 +19,10 @@ extern const char *const ts_model_names[];
 typedef enum ts_bf16_kind { TS_BF16_OFF, TS_BF16_DENSE, TS_BF16_ROWS, TS_BF16_ALL } ts_bf16_kind;
 extern const char *const ts_bf16_names[];
 
+/* How the first layer multiplies the vectors: sample by sample, or each distinct row of a batch once. */
+typedef enum ts_first_layer { TS_FIRST_AUTO, TS_FIRST_SAMPLES, TS_FIRST_DISTINCT } ts_first_layer;
+extern const char *const ts_first_layer_names[];
+
 /* What ranks do for the next batch while a step runs (rank_ahead.c). */
 typedef enum ts_ahead { TS_AHEAD_NONE, TS_AHEAD_KEYS, TS_AHEAD_ROWS, TS_AHEAD_STALE } ts_ahead;
 extern const char *const ts_ahead_names[];
@@ -63,10 +67,15 @@ typedef struct ts_trainer_options {
   double dropout;
   ts_executor_kind executor;
   ts_bf16_kind bf16;
+  ts_first_layer first_layer; /* not TS_FIRST_AUTO any more once ts_trainer_choose_first_layer has chosen */
 } ts_trainer_options;
 
 /* Over ranks out->apart is set before. Errors: TS_EINVAL. Texts belong to the config. */
 int32_t ts_trainer_read_options(const ts_config *config, ts_trainer_options *out, ts_err err);
+
+/* Chooses how the first layer goes, from keys of the first batches (first_layer.c). Errors: TS_EINVAL (asked for by distinct rows,
+ * which this model cannot have), those of reading, TS_ENOMEM. */
+int32_t ts_trainer_choose_first_layer(ts_trainer_options *options, const ts_cache *data, ts_err err);
 
 /* Reads ts_table_options, those of all tables and those of single ones, into of_table; the tables are known. */
 void ts_trainer_read_table_options(ts_config_reader *r, ts_trainer_options *out);

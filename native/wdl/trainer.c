@@ -129,12 +129,13 @@ int32_t ts_trainer_make(ts_store *store, ts_ranks *ranks, const ts_config *confi
   if (ranks != NULL) status = make_over(t, ranks, err);
   if (status == TS_OK) status = ts_trainer_read_options(config, &t->options, err);
   const ts_trainer_options *o = &t->options;
-  if (status == TS_OK) status = ts_model_open(&t->model, o, err);
   if (status == TS_OK) status = ts_cache_open(o->data, &t->data, err);
   if (status == TS_OK && t->data.header.rows < o->batch)
     status = ts_fail(err, TS_EINVAL,
                      "Cannot open trainer: a batch of %u is more than the %llu rows of \"%s\"; use a smaller batch",
                      o->batch, (unsigned long long)t->data.header.rows, o->data);
+  if (status == TS_OK) status = ts_trainer_choose_first_layer(&t->options, &t->data, err);
+  if (status == TS_OK) status = ts_model_open(&t->model, o, err);
   if (status == TS_OK) status = ts_pool_create(o->executor == TS_EXECUTOR_INLINE ? 1 : o->threads, &t->pool, err);
   if (status == TS_OK) status = allocate(t, err);
   if (status == TS_OK && ranks != NULL) status = ts_rank_open(t, err);

@@ -16,7 +16,8 @@ static void add_model(ts_text *text, const ts_trainer *t) {
               t->options.embedding.name, ts_model_has_wide(m) ? "ftrl" : "none");
   char kernels[2048];
   ts_mlp_kernels(&m->top, kernels, sizeof kernels);
-  ts_text_add(text, "kernels=%s\nbf16=%s\n", kernels, ts_bf16_names[t->options.bf16]);
+  ts_text_add(text, "kernels=%s\nbf16=%s\nfirst_layer=%s\n", kernels, ts_bf16_names[t->options.bf16],
+              ts_first_layer_names[t->options.first_layer]);
 }
 
 static void add_schedule(ts_text *text, const ts_trainer *t) {

@@ -14,8 +14,10 @@ const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 const STEP: Readonly<Record<Who, number>> = {
   floor: 60,
   "floor-bf16": 30,
-  keep: 80,
-  bf16: 40,
+  keep: 50,
+  bf16: 32,
+  samples: 80,
+  "samples-bf16": 40,
   none: 120,
   all: 50,
   torch: 100,
@@ -34,7 +36,12 @@ function measured(name: string, more: Partial<Measured> = {}, without: readonly 
     ...Object.fromEntries(who.map((one) => [one, times(one, speed)])),
     keep: { ...times("keep", speed), input: 0.001 * speed },
   }));
-  const embedding = [1, 2, 4].map((speed) => ({ ours: 1 / speed, torch: 8 / speed, floor: 0.5 / speed }));
+  const embedding = [1, 2, 4].map((speed) => ({
+    keep: 1 / speed,
+    torch: 8 / speed,
+    fbgemm: 3 / speed,
+    floor: 0.5 / speed,
+  }));
   return {
     name,
     parts: PARTS,
@@ -58,12 +65,15 @@ Deno.test("wdlRows() pairs each round, however fast the machine just is", () => 
   const expected: Readonly<Record<string, number>> = {
     "step/floor": 60 / 80,
     "step-bf16/floor": 30 / 40,
-    "step/torch fp32, 429 inputs": 100 / 80,
-    "step/torch bf16, 429 inputs": 70 / 40,
-    "step/torch": 100 / 80,
-    "step/torch-fbgemm": 96 / 80,
-    "step-bf16/torch-fbgemm": 60 / 40,
+    "first-layer/samples fp32, 429 inputs": 80 / 50,
+    "first-layer/samples bf16, 429 inputs": 40 / 32,
+    "step/torch fp32, 429 inputs": 100 / 50,
+    "step/torch bf16, 429 inputs": 70 / 32,
+    "step/torch": 100 / 50,
+    "step/torch-fbgemm": 96 / 50,
+    "step-bf16/torch-fbgemm": 60 / 32,
     "embedding/torch": 8,
+    "embedding/torch-fbgemm 429 inputs": 3,
     "embedding/floor 429 inputs": 0.5,
     "bf16/fp32": 2,
     "auc-difference bf16/fp32": 0.0004,
@@ -74,8 +84,8 @@ Deno.test("wdlRows() pairs each round, however fast the machine just is", () => 
     "keep/none 429 inputs": 120 / 80,
     "keep/none bound 429 inputs": 120 / 60,
     "step/floor 429 inputs, processor time": 60 / 80,
-    "time keep 429 inputs": 40,
-    "cpu keep 429 inputs": 120,
+    "time keep 429 inputs": 25,
+    "cpu keep 429 inputs": 75,
   };
   for (const [name, value] of Object.entries(expected)) {
     const row = find(rows, name);
@@ -105,9 +115,12 @@ Deno.test("wdlRows() gives the bar to the worse of two sizes", () => {
 });
 
 Deno.test("wdlRows() says why a row has no value", () => {
-  const without = new Map<Who, string>([["torch", "no PyTorch"], ["torch-bf16", "no PyTorch"], ["bf16", "no BF16"]]);
-  const absent: readonly Who[] = ["torch", "torch-bf16", "bf16"];
-  const less = measured("429 inputs", { absent: without, embedding: [{ ours: 1 }], auc: { keep: 0.7 } }, absent);
+  const without = new Map<Who, string>([["torch", "no PyTorch"], ["torch-bf16", "no PyTorch"], ["bf16", "no BF16"], [
+    "samples-bf16",
+    "no BF16",
+  ]]);
+  const absent: readonly Who[] = ["torch", "torch-bf16", "bf16", "samples-bf16"];
+  const less = measured("429 inputs", { absent: without, embedding: [{ keep: 1 }], auc: { keep: 0.7 } }, absent);
   const rows = wdlRows([less]);
   for (const name of ["step/torch", "embedding/torch"]) {
     assertEquals([find(rows, name).value, find(rows, name).note], [null, "not available: no PyTorch"]);
@@ -127,15 +140,15 @@ Deno.test("wdlRows() says of a floor without MKL that it is one of oneDNN alone"
 });
 
 Deno.test("contendersOf() has those that the parts need", () => {
-  assertEquals(contendersOf(["floor"]).toSorted(), ["bf16", "floor", "floor-bf16", "keep"]);
-  assertEquals(contendersOf(["switches"]).toSorted(), ["all", "floor", "keep", "none"]);
+  assertEquals(contendersOf(["floor"]).toSorted(), ["bf16", "floor", "floor-bf16", "keep", "samples", "samples-bf16"]);
+  assertEquals(contendersOf(["switches"]).toSorted(), ["all", "floor", "none", "samples"]);
   assertEquals(contendersOf(["input"]), ["keep"]);
   assertEquals(contendersOf(["fbgemm"]).toSorted(), ["bf16", "fbgemm", "fbgemm-bf16", "keep"]);
   assertEquals(contendersOf(["embedding"]), []);
 });
 
 Deno.test("compareLosses() refuses contenders that do not train the same", () => {
-  compareLosses(new Map<Who, number>([["keep", 0.5], ["torch", 0.52], ["none", 0.5]]));
+  compareLosses(new Map<Who, number>([["keep", 0.5], ["torch", 0.52], ["samples", 0.51], ["none", 0.51]]));
   const far = new Map<Who, number>([["keep", 0.5], ["torch", 0.6]]);
   assertThrows(() => compareLosses(far), WrongResultError, '"keep" with "torch"');
   for (const [ours, theirs] of [["keep", "fbgemm"], ["bf16", "fbgemm-bf16"]] as const) {
@@ -143,8 +156,8 @@ Deno.test("compareLosses() refuses contenders that do not train the same", () =>
     assertThrows(() => compareLosses(apart), WrongResultError, `"${ours}" with "${theirs}"`);
   }
   // Switches that keep results keep every bit.
-  const other = new Map<Who, number>([["keep", 0.5], ["none", 0.5000001]]);
-  assertThrows(() => compareLosses(other), WrongResultError, '"keep" with "none"');
+  const other = new Map<Who, number>([["samples", 0.5], ["none", 0.5000001]]);
+  assertThrows(() => compareLosses(other), WrongResultError, '"samples" with "none"');
 });
 
 Deno.test("blasProblem() refuses the reference BLAS", () => {

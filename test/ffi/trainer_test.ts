@@ -214,6 +214,7 @@ Deno.test("every option reaches the library, and describe() says what was made o
       microBatch: 2,
       embeddingFusion: false,
       graphFusion: true,
+      firstLayer: "samples",
       dropout: 0.1,
       memoryReuse: false,
       executor: "cost-model",

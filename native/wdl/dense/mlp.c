@@ -13,7 +13,7 @@
  * gradients need no padding of oneDNN's. What is added in training is rows of zeros. */
 static void cut_batch(ts_mlp *mlp) {
   const ts_mlp_options *o = &mlp->options;
-  uint32_t width = mlp->layers[0].in_width;
+  uint32_t width = mlp->layers[0].width;
   for (uint32_t l = 0; l < o->count; l++) width = TS_MAX(width, mlp->layers[l].out_width);
   uint32_t most = BLOCK_MOST;
   while (most > BLOCK_LEAST && most * width * ts_mlp_element(mlp) > BLOCK_BYTES) most /= 4;
@@ -31,6 +31,8 @@ static void prepare_layers(ts_mlp *mlp) {
     layer->out = o->hidden[l];
     layer->in_width = TS_ROUND_UP(layer->in, TS_LANES);
     layer->out_width = TS_ROUND_UP(layer->out, TS_LANES);
+    for (uint32_t v = 0; l == 0 && v < o->vectors.count; v++) layer->from += o->vectors.dims[v];
+    layer->width = layer->in_width - layer->from;
     ts_parameters_prepare(&layer->w, &mlp->rule, layer->in_width, layer->out_width);
     ts_parameters_prepare(&layer->b, &mlp->rule, 1, layer->out_width);
   }
@@ -50,15 +52,16 @@ static int32_t make(const ts_mlp *mlp, const ts_product_shape *shape, uint32_t s
 static int32_t make_forward(ts_mlp *mlp, uint32_t l, ts_err err) {
   const ts_mlp_options *o = &mlp->options;
   ts_mlp_layer *layer = &mlp->layers[l];
+  const bool fusion = o->fusion && layer->from == 0; /* else what vectors add comes before bias and ReLU */
   ts_product_shape s = {.m = mlp->block_rows,
-                        .k = layer->in_width,
+                        .k = layer->width,
                         .n = layer->out_width,
                         .bf16 = o->bf16,
-                        .bf16_out = o->bf16 && o->fusion && l + 1 < o->count,
-                        .bias = o->fusion,
-                        .relu = o->fusion};
+                        .bf16_out = o->bf16 && fusion && l + 1 < o->count,
+                        .bias = fusion,
+                        .relu = fusion};
   int32_t status = make(mlp, &s, ts_mlp_chains(mlp), NULL, &layer->forward, &mlp->scratch_bytes, err);
-  if (status != TS_OK || !o->fusion || o->dropout == 0) return status;
+  if (status != TS_OK || !fusion || o->dropout == 0) return status;
   s.dropout_scale = ts_mlp_dropout_scale(mlp);
   return make(mlp, &s, ts_mlp_chains(mlp), layer->forward, &layer->forward_dropout, &mlp->scratch_bytes, err);
 }
@@ -78,7 +81,7 @@ static int32_t make_backward(ts_mlp *mlp, uint32_t l, ts_err err) {
 static int32_t make_gradients(ts_mlp *mlp, uint32_t l, ts_err err) {
   const ts_mlp_options *o = &mlp->options;
   ts_mlp_layer *layer = &mlp->layers[l];
-  const uint32_t whole = TS_MIN(layer->in_width, TS_UPDATE_ROWS), last = layer->in_width % TS_UPDATE_ROWS;
+  const uint32_t whole = TS_MIN(layer->width, TS_UPDATE_ROWS), last = layer->width % TS_UPDATE_ROWS;
   int32_t status = TS_OK;
   for (uint32_t tail = 0; tail < 2; tail++) /* of rows */
     for (uint32_t more = 0; more < 2; more++) { /* pieces */
@@ -108,6 +111,12 @@ static int32_t check(const ts_mlp_options *o, ts_err err) {
     return ts_fail(err, TS_EINVAL, "Cannot make an MLP: dropout must be from 0 to 0.9, found %g", o->dropout);
   if (o->sgemm && (o->fusion || o->bf16))
     return ts_fail(err, TS_EINVAL, "Cannot make an MLP: sgemm neither fuses nor takes BF16");
+  uint64_t inputs = 0;
+  for (uint32_t v = 0; v < TS_MIN(o->vectors.count, TS_DISTINCT_VECTORS); v++) inputs += o->vectors.dims[v];
+  if (o->vectors.count > 0 && (inputs >= o->in || o->pieces > 1 || o->apart > 0 || o->own_input || o->input_gradient))
+    return ts_fail(err, TS_EINVAL,
+                   "Cannot make an MLP: beside vectors it needs other inputs, one piece, and an input of its caller's without "
+                   "gradient");
   return TS_OK;
 }
 
@@ -123,6 +132,9 @@ int32_t ts_mlp_open(ts_mlp *mlp, const ts_mlp_options *options, ts_err err) {
   memcpy(&mlp->rule, &options->rule, sizeof mlp->rule);
   /* The number is slot 1's first value for every rule, and Adam's m begins with 0. */
   if (mlp->rule.kind != TS_ADAGRAD && mlp->rule.kind != TS_ADAGRAD_DECAY) mlp->rule.initial_accumulator = 0;
+  status = ts_distinct_open(&mlp->vectors, mlp->dnnl, &options->vectors, TS_ROUND_UP(options->hidden[0], TS_LANES), options->batch,
+                            options->bf16, options->sgemm || !mlp->dnnl->primitives, err);
+  if (status != TS_OK) return status;
   prepare_layers(mlp);
   cut_batch(mlp);
   for (uint32_t l = 0; l < options->count && status == TS_OK; l++) {
@@ -134,6 +146,7 @@ int32_t ts_mlp_open(ts_mlp *mlp, const ts_mlp_options *options, ts_err err) {
 }
 
 void ts_mlp_close(ts_mlp *mlp) {
+  ts_distinct_close(&mlp->vectors);
   for (uint32_t l = 0; l < mlp->options.count; l++) {
     ts_mlp_layer *layer = &mlp->layers[l];
     ts_product_destroy(layer->forward_dropout);
@@ -155,6 +168,7 @@ void ts_mlp_plan_parameters(ts_mlp *mlp, ts_workspace *space) {
     if (layer->backward != NULL)
       layer->packed_transposed = ts_workspace_take(space, ts_packed_bytes(ts_product_layout(layer->backward)), 1);
   }
+  ts_distinct_plan_parameters(&mlp->vectors, space);
   ts_parameters_plan_values(&mlp->output, space);
   ts_parameters_plan_values(&mlp->output_bias, space);
   mlp->slots = ts_workspace_take(space, ts_mlp_chains(mlp), sizeof *mlp->slots);
@@ -175,14 +189,15 @@ static void plan_slots(ts_mlp *mlp, ts_workspace *space, uint32_t width) {
 void ts_mlp_plan_step(ts_mlp *mlp, ts_workspace *space) {
   const ts_mlp_options *o = &mlp->options;
   const uint64_t parts = (uint64_t)o->pieces * o->shards, size = ts_mlp_element(mlp);
-  uint32_t width = mlp->layers[0].in_width;
+  uint32_t width = mlp->layers[0].width;
+  ts_distinct_plan_step(&mlp->vectors, space);
   for (uint32_t l = 0; l < o->count; l++) {
     ts_mlp_layer *layer = &mlp->layers[l];
     if (o->apart == 0) {
       ts_parameters_plan_gradient(&layer->w, space);
       ts_parameters_plan_gradient(&layer->b, space);
     }
-    layer->input = ts_workspace_take(space, (uint64_t)o->pieces * layer->in_width * mlp->depth, size);
+    layer->input = ts_workspace_take(space, (uint64_t)o->pieces * layer->width * mlp->depth, size);
     layer->delta = ts_workspace_take(space, ts_mlp_delta_bytes(layer) * o->pieces, 1);
     layer->alive = ts_workspace_take(space, (uint64_t)o->batch * layer->out_width, 1);
     layer->bias_parts = ts_workspace_take(space, parts * layer->out_width, sizeof(float));
@@ -236,7 +251,7 @@ static int32_t bind_layer(const ts_mlp *mlp, uint32_t l, char **scratch) {
 
 int32_t ts_mlp_bind(ts_mlp *mlp) {
   char *scratch = mlp->gradient_scratch;
-  int32_t status = TS_OK;
+  int32_t status = ts_distinct_bind(&mlp->vectors);
   for (uint32_t l = 0; l < mlp->options.count && status == TS_OK; l++) status = bind_layer(mlp, l, &scratch);
   return status;
 }

@@ -14,6 +14,8 @@
  * With bf16 the operands of these products are BF16: activations, gradients of activations and the packed weights.
  * Sums, weights, optimizer state, weight gradients, biases, the last layer's activations and the output are FP32.
  *
+ * The first layer may have vectors of few distinct rows among its inputs, which go another way (distinct.h).
+ *
  * Widths are rounded up to 16. What is added is zero and stays zero: padded inputs are zero, so the weights behind them
  * get no gradient, so padded outputs are zero.
  *
@@ -22,6 +24,7 @@
 #ifndef TS_WDL_DENSE_MLP_H
 #define TS_WDL_DENSE_MLP_H
 
+#include "wdl/dense/distinct.h"
 #include "wdl/dense/parameters.h"
 #include "wdl/dense/product.h"
 
@@ -43,17 +46,21 @@ typedef struct ts_mlp_options {
   uint64_t seed;       /* initial weights and dropout */
   uint32_t stream;     /* number of this MLP in the model: MLPs of one seed differ */
   ts_optimizer rule;   /* kind and numbers of a rule of deep_optimizer */
+  /* The first inputs are vectors of few distinct rows (distinct.h); x and dx are without them. Needs one piece, apart 0, no
+   * own input and no input gradient. */
+  ts_distinct_options vectors;
 } ts_mlp_options;
 
 typedef struct ts_mlp_layer {
   uint32_t in, out;             /* widths, as asked */
   uint32_t in_width, out_width; /* rounded up */
+  uint32_t from, width;         /* inputs of the products below: those from `from` on, all but vectors */
   ts_parameters w;              /* in_width rows of out_width */
   ts_parameters b;              /* one row */
   ts_product *forward, *forward_dropout, *backward;
   ts_product *gradient[2][2]; /* whole and last block of rows; first piece (=) and further ones (+=) */
   void *packed, *packed_transposed; /* W and W^T for forward and backward */
-  void *input;                      /* [pieces][in_width][depth]: the layer's input, transposed */
+  void *input;                      /* [pieces][width][depth]: the layer's input, transposed */
   void *delta;                      /* [pieces]: d loss / d (output before ReLU), packed */
   uint8_t *alive;                   /* batch x out_width: outputs above 0 */
   float *bias_parts;                /* (pieces x shards) x out_width */
@@ -73,6 +80,7 @@ typedef struct ts_mlp {
   uint32_t depth;      /* rows of a piece, with padding: what gradients sum over */
   uint32_t block_rows; /* rows of one product */
   ts_mlp_layer layers[TS_MLP_LAYERS];
+  ts_distinct vectors; /* of the first layer */
   ts_parameters output, output_bias; /* one row each: the last layer's width; 16, of which one is used */
   float *output_parts;               /* (pieces x shards) x (last width + 16): their gradients */
   float *x, *dx;                     /* batch rows of `in` columns, x_stride and dx_stride apart. Where x_stride is */
@@ -110,6 +118,10 @@ typedef struct ts_mlp_rows {
 } ts_mlp_rows;
 /* The usual cut of `batch` rows, at most as many as planned. */
 ts_mlp_rows ts_mlp_cut(const ts_mlp *mlp, uint32_t piece, uint32_t shard, uint32_t batch);
+
+/* With vectors: their owner sets mlp->vectors.vector[..].batch and calls ts_distinct_lay_out, then ts_mlp_multiply_vector of each,
+ * before forward. Parts of the update begin with the vectors', one each: the part leaves gradients of its rows, too. */
+int32_t ts_mlp_multiply_vector(const ts_mlp *mlp, uint32_t vector);
 
 /* Before the forward of a step: `step` is its number in the run (dropout, decay of Adagrad's sums). */
 void ts_mlp_begin(ts_mlp *mlp, uint64_t step);

@@ -63,12 +63,12 @@ int32_t ts_mlp_gradient_apart(const ts_mlp *mlp, uint32_t part, uint32_t first, 
     return TS_OK;
   }
   const uint32_t row = part * TS_UPDATE_ROWS, rows = ts_mlp_part_rows(layer, part);
-  const bool tail = rows < TS_MIN(layer->in_width, TS_UPDATE_ROWS);
+  const bool tail = rows < TS_MIN(layer->width, TS_UPDATE_ROWS);
   const uint64_t floats = ts_mlp_gradient_floats(mlp);
   float *to = layer->w.gradient + (size_t)row * layer->out_width;
   int32_t status = TS_OK;
   for (uint32_t p = from; p < end; p++) {
-    const size_t at = ((size_t)(first + p) * layer->in_width + row) * mlp->depth * ts_mlp_element(mlp);
+    const size_t at = ((size_t)(first + p) * layer->width + row) * mlp->depth * ts_mlp_element(mlp);
     status |= ts_product_run(layer->gradient[tail][0], (first + p) * ts_mlp_layer_parts(layer) + part,
                              (const char *)layer->input + at, to + p * floats);
   }

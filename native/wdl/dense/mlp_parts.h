@@ -10,7 +10,7 @@
 #define TS_UPDATE_ROWS 64u
 
 static inline uint32_t ts_mlp_layer_parts(const ts_mlp_layer *layer) {
-  return (layer->in_width + TS_UPDATE_ROWS - 1) / TS_UPDATE_ROWS;
+  return (layer->width + TS_UPDATE_ROWS - 1) / TS_UPDATE_ROWS;
 }
 static inline uint64_t ts_mlp_delta_bytes(const ts_mlp_layer *layer) {
   return TS_ROUND_UP(ts_packed_bytes(ts_product_layout(layer->gradient[0][0])), 64);
@@ -29,7 +29,8 @@ static inline uint32_t ts_mlp_chains(const ts_mlp *mlp) {
 /* Bytes of an element of blocks, transposed inputs and packed matrices. */
 static inline size_t ts_mlp_element(const ts_mlp *mlp) { return mlp->options.bf16 ? 2 : 4; }
 
-/* The layer of a part, which becomes the number of its block of rows; NULL for the last part. And that block's rows. */
+/* The layer of a part that is no vector's, which becomes the number of its block of rows; NULL for the last part. And that block's
+ * rows. */
 const ts_mlp_layer *ts_mlp_layer_of(const ts_mlp *mlp, uint32_t *part);
 uint32_t ts_mlp_part_rows(const ts_mlp_layer *layer, uint32_t part);
 

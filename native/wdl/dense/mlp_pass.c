@@ -42,7 +42,7 @@ static bool fits(const ts_mlp *mlp, const ts_mlp_rows *at) {
 }
 
 static ts_transposed transposed_input(const ts_mlp *mlp, const ts_mlp_layer *layer, const block *b) {
-  const size_t piece = (size_t)b->piece * layer->in_width * mlp->depth * ts_mlp_element(mlp);
+  const size_t piece = (size_t)b->piece * layer->width * mlp->depth * ts_mlp_element(mlp);
   return (ts_transposed){(char *)layer->input + piece, mlp->depth, b->row, b->padded};
 }
 
@@ -50,12 +50,12 @@ static ts_transposed transposed_input(const ts_mlp *mlp, const ts_mlp_layer *lay
 static const void *take_input(const ts_mlp *mlp, const block *b, bool training) {
   const ts_mlp_layer *layer = &mlp->layers[0];
   const float *x = mlp->x + b->first * mlp->x_stride;
-  const bool dense = mlp->x_stride == layer->in_width;
+  const bool dense = mlp->x_stride == layer->width;
   const bool direct = dense && !mlp->options.bf16 && b->rows == mlp->block_rows;
   const ts_transposed t = training ? transposed_input(mlp, layer, b) : (ts_transposed){0};
   void *copy = direct ? NULL : b->slot->block[0];
   if (training || !direct)
-    ts_input_pass(x, mlp->x_stride, dense ? layer->in_width : layer->in, b->rows, layer->in_width, mlp->options.bf16,
+    ts_input_pass(x, mlp->x_stride, dense ? layer->width : layer->in - layer->from, b->rows, layer->width, mlp->options.bf16,
                   copy, &t);
   return direct ? (const void *)x : copy;
 }
@@ -68,11 +68,14 @@ static int32_t forward_layer(const ts_mlp *mlp, const block *b, uint32_t l, cons
   if (dropping)
     ts_dropout_mask(b->slot->keep, b->rows, layer->out_width, o->seed, mlp->step, number, b->first,
                     ts_dropout_threshold(o->dropout));
-  if (o->fusion) return ts_product_run(dropping ? layer->forward_dropout : layer->forward, b->shard, x, y);
+  if (o->fusion && layer->from == 0) return ts_product_run(dropping ? layer->forward_dropout : layer->forward, b->shard, x, y);
   const bool bf16 = o->bf16 && l + 1 < o->count;
   float *sums = bf16 ? b->slot->block[2] : y;
   int32_t status = ts_product_run(layer->forward, b->shard, x, sums);
-  ts_bias_relu_pass(sums, b->rows, layer->out_width, layer->b.value, dropping ? b->slot->keep : NULL,
+  if (layer->from > 0)
+    ts_distinct_forward(&mlp->vectors, b->first, b->rows, sums, layer->b.value, dropping ? b->slot->keep : NULL,
+                        ts_mlp_dropout_scale(mlp), bf16, y);
+  else ts_bias_relu_pass(sums, b->rows, layer->out_width, layer->b.value, dropping ? b->slot->keep : NULL,
                     ts_mlp_dropout_scale(mlp), bf16, y);
   return status;
 }
@@ -160,6 +163,7 @@ static int32_t backward_block(const ts_mlp *mlp, const block *b, const float *lo
     ts_delta_pass(delta, b->rows, b->padded, layer->out_width, layer->alive + (size_t)b->first * layer->out_width, scale,
                   sums, ts_product_layout(layer->gradient[0][0]), ts_mlp_delta_of(layer, b->piece), b->row);
     if (b->rows == 0) continue;
+    if (layer->from > 0) ts_distinct_keep_delta(&mlp->vectors, b->first, b->rows, delta);
     if (l > 0) status |= ts_product_run(layer->backward, b->shard, delta, b->slot->block[now ^ 1]);
     else if (o->input_gradient) status |= input_gradient(mlp, b, delta);
     now ^= 1;

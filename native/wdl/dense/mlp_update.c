@@ -9,10 +9,10 @@ void ts_mlp_begin(ts_mlp *mlp, uint64_t step) {
   ts_optimizer_begin(&mlp->rule, (int64_t)step, &mlp->call);
 }
 
-/* ---- parts: blocks of rows of the weight matrices, then everything small ---- */
+/* ---- parts: vectors, blocks of rows of the weight matrices, then everything small ---- */
 
 uint32_t ts_mlp_update_parts(const ts_mlp *mlp) {
-  uint32_t parts = 1;
+  uint32_t parts = mlp->vectors.count + 1;
   for (uint32_t l = 0; l < mlp->options.count; l++) parts += ts_mlp_layer_parts(&mlp->layers[l]);
   return parts;
 }
@@ -27,17 +27,23 @@ const ts_mlp_layer *ts_mlp_layer_of(const ts_mlp *mlp, uint32_t *part) {
 }
 
 uint32_t ts_mlp_part_rows(const ts_mlp_layer *layer, uint32_t part) {
-  return TS_MIN(TS_UPDATE_ROWS, layer->in_width - part * TS_UPDATE_ROWS);
+  return TS_MIN(TS_UPDATE_ROWS, layer->width - part * TS_UPDATE_ROWS);
+}
+
+int32_t ts_mlp_multiply_vector(const ts_mlp *mlp, uint32_t vector) {
+  return vector < mlp->vectors.count ? ts_distinct_multiply(&mlp->vectors, vector) : TS_EINTERNAL;
 }
 
 int32_t ts_mlp_gradient(const ts_mlp *mlp, uint32_t part, uint32_t piece) {
+  if (part < mlp->vectors.count) return ts_distinct_gradient(&mlp->vectors, part, &mlp->layers[0].w);
+  part -= mlp->vectors.count;
   const ts_mlp_layer *layer = ts_mlp_layer_of(mlp, &part);
   if (layer == NULL) return TS_OK; /* summed by apply */
   const uint32_t row = part * TS_UPDATE_ROWS, rows = ts_mlp_part_rows(layer, part);
-  const bool tail = rows < TS_MIN(layer->in_width, TS_UPDATE_ROWS);
-  const size_t at = ((size_t)piece * layer->in_width + row) * mlp->depth * ts_mlp_element(mlp);
+  const bool tail = rows < TS_MIN(layer->width, TS_UPDATE_ROWS);
+  const size_t at = ((size_t)piece * layer->width + row) * mlp->depth * ts_mlp_element(mlp);
   return ts_product_run(layer->gradient[tail][piece > 0], piece * ts_mlp_layer_parts(layer) + part,
-                        (const char *)layer->input + at, layer->w.gradient + (size_t)row * layer->out_width);
+                        (const char *)layer->input + at, layer->w.gradient + (size_t)(layer->from + row) * layer->out_width);
 }
 
 /* gradient[i] = sum of the shards' parts, in their order. */
@@ -66,19 +72,31 @@ static void apply_small(const ts_mlp *mlp) {
 
 static void pack_part(const ts_mlp_layer *layer, uint32_t part) {
   const uint32_t row = part * TS_UPDATE_ROWS, rows = ts_mlp_part_rows(layer, part);
-  const float *w = ts_parameters_row(&layer->w, row);
+  const float *w = ts_parameters_row(&layer->w, layer->from + row);
   ts_pack_rows(ts_product_layout(layer->forward), layer->packed, row, rows, w, layer->w.stride);
   if (layer->backward != NULL)
     ts_pack_transposed(ts_product_layout(layer->backward), layer->packed_transposed, row, rows, w, layer->w.stride);
 }
 
+static void apply_vector(const ts_mlp *mlp, uint32_t vector) {
+  const ts_distinct_vector *v = &mlp->vectors.vector[vector];
+  const ts_parameters *w = &mlp->layers[0].w;
+  ts_parameters_step(w, &mlp->call, v->first, v->dim);
+  ts_distinct_pack(&mlp->vectors, vector, w);
+}
+
 void ts_mlp_apply(const ts_mlp *mlp, uint32_t part) {
+  if (part < mlp->vectors.count) {
+    apply_vector(mlp, part);
+    return;
+  }
+  part -= mlp->vectors.count;
   const ts_mlp_layer *layer = ts_mlp_layer_of(mlp, &part);
   if (layer == NULL) {
     apply_small(mlp);
     return;
   }
-  ts_parameters_step(&layer->w, &mlp->call, part * TS_UPDATE_ROWS, ts_mlp_part_rows(layer, part));
+  ts_parameters_step(&layer->w, &mlp->call, layer->from + part * TS_UPDATE_ROWS, ts_mlp_part_rows(layer, part));
   pack_part(layer, part);
 }
 
@@ -91,6 +109,7 @@ int32_t ts_mlp_update(const ts_mlp *mlp, uint32_t part) {
 }
 
 void ts_mlp_pack(const ts_mlp *mlp) {
+  for (uint32_t v = 0; v < mlp->vectors.count; v++) ts_distinct_pack(&mlp->vectors, v, &mlp->layers[0].w);
   for (uint32_t l = 0; l < mlp->options.count; l++)
     for (uint32_t part = 0; part < ts_mlp_layer_parts(&mlp->layers[l]); part++) pack_part(&mlp->layers[l], part);
 }

@@ -37,6 +37,8 @@ static int dense_md(const ts_dnnl *d, ts_dnnl_md *md, uint32_t rows, uint32_t co
   return strided_md(d, md, rows, columns, columns, type);
 }
 
+static uint32_t c_stride(const ts_product_shape *s) { return s->c_stride == 0 ? s->n : s->c_stride; }
+
 /* Elements from a row of a row-major FP32 B to the next. oneDNN's kernels without AVX-512 walk down its columns, and rows that
  * lie a multiple of 2 KiB apart share a few sets of the L1 cache: products with 1024 columns were at 30 GFLOP/s where others
  * and those with 16 more between rows were at 73 to 77 (2.6.3, Zen 2; with 512 columns 52). */
@@ -112,7 +114,7 @@ static int choose(ts_product *p, const ts_product *like) {
   const int64_t dims[2] = {s->k, s->n};
   const int type = s->bf16 ? TS_DNNL_BF16 : TS_DNNL_F32;
   int bad = dense_md(d, &p->md[A], s->m, s->k, type) | dense_md(d, &p->md[BIAS], 1, s->n, TS_DNNL_F32) |
-            dense_md(d, &p->md[C], s->m, s->n, s->bf16_out ? TS_DNNL_BF16 : TS_DNNL_F32) |
+            strided_md(d, &p->md[C], s->m, s->n, c_stride(s), s->bf16_out ? TS_DNNL_BF16 : TS_DNNL_F32) |
             dense_md(d, &p->md[KEEP], s->m, s->n, TS_DNNL_U8);
   if (bad) return bad;
   for (uint32_t m = 0; m < MEMORIES; m++) p->used_md[m] = &p->md[m];
@@ -231,7 +233,7 @@ int32_t ts_product_run(const ts_product *p, uint32_t slot, const void *a, void *
   ts_dnnl_single_thread(d);
   if (p->primitive == NULL)
     return d->sgemm('N', 'N', s->m, s->n, s->k, 1.0f, a, s->k, p->slot[slot].b, p->layout.n_block,
-                    s->accumulate ? 1.0f : 0.0f, c, s->n) == 0
+                    s->accumulate ? 1.0f : 0.0f, c, c_stride(s)) == 0
                ? TS_OK
                : TS_EINTERNAL;
   void *const *memory = p->slot[slot].memory, *stream = p->slot[slot].stream;

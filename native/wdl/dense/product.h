@@ -1,6 +1,6 @@
 /* product.h - one matrix product C[m x n] = A[m x k] B[k x n], made once and run many times by many threads.
  *
- * A and C are dense and row-major. B lies in the layout that oneDNN multiplies fastest from; whoever writes B writes
+ * A and C are row-major, A is dense, and C too unless a stride is given. B lies in the layout that oneDNN multiplies fastest from; whoever writes B writes
  * it so (packed.h), once, and all products with it share it. Bias, ReLU and dropout may be part of the product, as may
  * the conversion of its result to BF16. Sums are FP32. A product runs on the calling thread alone.
  *
@@ -13,6 +13,7 @@
 
 typedef struct ts_product_shape {
   uint32_t m, k, n;
+  uint32_t c_stride;   /* elements from row to row of C; 0: n */
   bool bf16;           /* A and B */
   bool bf16_out;       /* C */
   bool bias, relu;     /* C = max(0, A B + bias) */
