@@ -78,8 +78,8 @@ export class TraceBytes implements Disposable {
   /** Of a plain file: where what was read and given on ends, and the read of what comes then if it is on its way. */
   #position = 0;
   #ahead: Promise<Uint8Array<ArrayBuffer>> | undefined;
-  /** Blocks that are read into in turn, where whoever takes them is done with each before the next is asked for. */
-  readonly #turns: Uint8Array<ArrayBuffer>[] | undefined;
+  /** The block that is read into, where whoever takes it is done with it before the next is asked for. */
+  readonly #block: Uint8Array<ArrayBuffer> | undefined;
   /** Numbers of so many bytes lie from some place of the file on, so that reads end between two of them. */
   #numbers = { unit: 1, from: 0 };
 
@@ -110,9 +110,7 @@ export class TraceBytes implements Disposable {
     this.#source = file;
     this.packing = packingOf(start);
     // A decoder holds blocks while it asks for more.
-    this.#turns = reuse && this.packing === undefined && size > 2 * BLOCK
-      ? [new Uint8Array(ROOM + BLOCK), new Uint8Array(ROOM + BLOCK)]
-      : undefined;
+    this.#block = reuse && this.packing === undefined && size > 2 * BLOCK ? new Uint8Array(ROOM + BLOCK) : undefined;
     this.#unpacked = this.packing === undefined ? this.#plain(file, start) : this.#unpack(file, this.packing, start);
   }
 
@@ -160,27 +158,38 @@ export class TraceBytes implements Disposable {
     }
   }
 
-  /** Begins to read the next block. Nobody may be waiting for it where reading stops early, so what it throws is kept. */
-  #begin(file: Deno.FsFile): Promise<Uint8Array<ArrayBuffer>> {
+  /** Memory for the next block, so long that as few numbers as can be are cut by its end. */
+  #memory(): Uint8Array<ArrayBuffer> {
     const { unit, from } = this.#numbers, extra = (this.#position + BLOCK - from) % unit;
     const left = this.size === 0 ? Infinity : this.size - this.#position;
-    const room = left < BLOCK ? Math.max(LEAST, left) : BLOCK - Math.max(0, extra), turn = this.#turns?.reverse()[0];
-    const block = turn === undefined ? new Uint8Array(room) : turn.subarray(ROOM, ROOM + room);
-    const reading = file.read(block).then((count) => block.subarray(0, count ?? 0));
+    const room = left < BLOCK ? Math.max(LEAST, left) : BLOCK - Math.max(0, extra);
+    return this.#block?.subarray(ROOM, ROOM + room) ?? new Uint8Array(room);
+  }
+
+  /** Begins to read the next block. Nobody may be waiting for it where reading stops early, so what it throws is kept. */
+  #begin(file: Deno.FsFile): Promise<Uint8Array<ArrayBuffer>> {
+    const block = this.#memory(), reading = file.read(block).then((count) => block.subarray(0, count ?? 0));
     reading.catch(() => {});
     return reading;
+  }
+
+  /** The next block. One that is used again is read by this thread: it is near then, and another's turn takes as long. */
+  #next(file: Deno.FsFile): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#block === undefined) return this.#ahead ?? this.#begin(file);
+    const block = this.#memory();
+    return block.subarray(0, file.readSync(block) ?? 0);
   }
 
   async *#plain(file: Deno.FsFile, start: Uint8Array<ArrayBuffer>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     this.#position = start.length;
     yield start;
     for (;;) {
-      const block = await (this.#ahead ?? this.#begin(file));
+      const block = await this.#next(file);
       this.#ahead = undefined;
       this.#position += block.length;
       if (block.length === 0) return;
       // While this one is used, the next is read: not of files that end within a block or two.
-      if (block.length > BLOCK / 2) this.#ahead = this.#begin(file);
+      if (this.#block === undefined && block.length > BLOCK / 2) this.#ahead = this.#begin(file);
       yield block;
     }
   }
@@ -268,7 +277,7 @@ export class TraceBytes implements Disposable {
   async #more(): Promise<boolean> {
     if (this.#ended) return false;
     // The memory of what is left may be read into as soon as more is asked for.
-    const left = this.#turns === undefined || this.#held.length === 0 ? this.#held : this.#held.slice();
+    const left = this.#block === undefined || this.#held.length === 0 ? this.#held : this.#held.slice();
     const next = await this.#unpacked.next();
     this.#held = left;
     if (next.done === true) {
@@ -277,7 +286,7 @@ export class TraceBytes implements Disposable {
     }
     const more = next.value, begin = more.byteOffset - left.length;
     if (left.length === 0) this.#held = more;
-    else if (begin >= 0 && this.#turns?.some(({ buffer }) => buffer === more.buffer)) {
+    else if (begin >= 0 && this.#block?.buffer === more.buffer) {
       this.#held = new Uint8Array(more.buffer, begin, left.length + more.length);
       this.#held.set(left);
     } else {
