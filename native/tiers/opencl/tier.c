@@ -118,9 +118,15 @@ static int32_t opencl_read(ts_tier *tier, uint32_t n, const void *const *rows, u
 
 /* ---- gathers ---- */
 
-/* Rows that a CPU gathers while the next are found, a multiple of TS_FAST_BLOCK: twice as many take 5 % less processor time, and
- * leave twice as many at the end, when nothing is to be found any more. */
-#define PIECE 8192u
+/* How many of the rows that are left a CPU gathers while the next are found; multiples of TS_FAST_BLOCK. Each piece wakes threads, so
+ * there should be few; the last is waited for when nothing is left to be found, so it should be small. Of 53,248 keys on two cores this
+ * takes 4 to 12 % less time than pieces of 8,192 (medians of two runs, uniform and Zipf 1.05). */
+#define MOST_IN_PIECE 16384u
+#define LEAST_IN_PIECE 2048u
+static uint32_t next_piece(uint32_t left) {
+  const uint32_t share = TS_MAX(left / 5 * 2, LEAST_IN_PIECE) & ~(LEAST_IN_PIECE / 8 - 1);
+  return TS_MIN(TS_MIN(share, MOST_IN_PIECE), left);
+}
 
 /* All are found, then fetched. */
 static int32_t gather_over_link(ts_opencl *d, const ts_gathering *g, ts_err err) {
@@ -170,8 +176,8 @@ static int32_t gather_here(ts_opencl *d, const ts_gathering *g, ts_err err) {
   const uint64_t bytes = ((g->n - 1) * g->stride + g->dim) * sizeof *g->to;
   cl_mem out = NULL;
   int32_t status = TS_OK;
-  for (uint32_t first = 0; status == TS_OK && first < g->n; first += PIECE) {
-    const uint32_t m = TS_MIN(g->n - first, PIECE);
+  for (uint32_t first = 0, m; status == TS_OK && first < g->n; first += m) {
+    m = next_piece(g->n - first);
     if (g->find(g->context, first, m) == 0) continue;
     ts_opencl_begin(d);
     if (out == NULL) out = same_memory(d, g->to, bytes, true, &status, err);
@@ -180,9 +186,8 @@ static int32_t gather_here(ts_opencl *d, const ts_gathering *g, ts_err err) {
   }
   if (out == NULL) return status;
   const uint64_t start = ts_now_ns();
-  cl_int code = CL_SUCCESS;
-  void *mapped = d->cl.EnqueueMapBuffer(d->queue, out, 1, CL_MAP_READ, 0, bytes, 0, NULL, NULL, &code);
-  if (mapped != NULL) code = ts_opencl_let_go(d, out, mapped);
+  /* The buffer is this memory: the specification has a read to where it lies for that, and nothing is copied. */
+  const cl_int code = d->cl.EnqueueReadBuffer(d->queue, out, 1, 0, bytes, g->to, 0, NULL, NULL);
   if (code != CL_SUCCESS && status == TS_OK) status = ts_opencl_fail(d, code, what_reads, err);
   if (status != TS_OK) d->cl.Finish(d->queue); /* nobody writes to the caller's memory, or reads it, after this */
   pthread_mutex_lock(&d->lock);
