@@ -20,6 +20,7 @@ const HANDLES = [
   "ts_checkpoint",
   "ts_trainer",
   "ts_keys",
+  "ts_key_sample",
   "ts_stream",
   "ts_gauge",
   "ts_ranks",
