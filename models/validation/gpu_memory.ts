@@ -29,7 +29,12 @@ export function nullsText(targets: readonly OpenTarget[]): string {
       (all.length === 0 ? `each null model misses one at least` : `met with ${listed(all)}, too`);
   });
   return `A figure is called reproduced where no null model that concerns it meets it, too. Of the ${figures.length} figures
-of O15 and O16 that set no parameter ${reproduced} are. GPU media have no bands: fewer than 10 figures of each can be foretold.
+of O15 and O16 that set no parameter ${reproduced} are. GPU media and PCIe links have no bands, and none can be
+stated from what is published of them: a band is made of figures that were left out and foretold, at least ten, and
+of these media there are none. Each of their numbers is a specification (capacity, peak bandwidth), was measured on
+another device (a V100's cycles of a load) or alone and so sets what it would test (the share of the peak that
+coalesced loads reach), or is assumed (a link's latency, how sharp a limit is). Their files in \`models/media/\` say
+which.
 
 ${
     figures.map(({ name, figure, nulls }) =>
