@@ -5,6 +5,7 @@
  * is in the stage before it. In a short loop the CPU itself runs far ahead and keeps as many accesses on their way as the
  * memory takes; one long loop that does everything for each key, with prefetches, is slower here (docs/performance-lessons.md). */
 #include "base/sync_point.h"
+#include "store/flow.h"
 #include "store/store.h"
 
 #include "kernels/gather.h"
@@ -189,10 +190,10 @@ static void search_on(stages *s, block *b, bool all) {
   }
 }
 
+/* Where few keys repeat, and the CPU has the loop of flow.c, all keys behind the trial are left to that. */
 static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n, float *out, uint64_t stride,
                                uint64_t first, uint64_t *missed) {
-  const uint64_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK;
-  uint64_t misses = 0;
+  uint64_t blocks = (n + TS_FAST_BLOCK - 1) / TS_FAST_BLOCK, misses = 0;
   stages s;
   s.table = table;
   s.level = table->store->level;
@@ -200,11 +201,15 @@ static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n,
   s.recent.used = blocks > TRIAL;
   if (s.recent.used) recent_clear(&s.recent);
   for (uint32_t i = 0; i < STAGES; i++) s.ring[i].n = s.ring[i].here = s.ring[i].sought = s.ring[i].left = 0;
-  for (uint64_t t = 0; t < blocks + STAGES - 1; t++) {
+  if (!s.recent.used && ts_flow_serves(table)) blocks = 0;
+  for (uint64_t t = 0; blocks > 0 && t < blocks + STAGES - 1; t++) {
     block *asking = &s.ring[t % STAGES], *reading = &s.ring[(t + 3) % STAGES], *searching = &s.ring[(t + 2) % STAGES];
     const block *copying = &s.ring[(t + 1) % STAGES];
     asking->n = asking->here = asking->sought = asking->left = 0;
-    if (s.recent.used && t == TRIAL) s.recent.used = s.recent.hits >= TRIAL * TS_FAST_BLOCK / WORTH;
+    if (s.recent.used && t == TRIAL) {
+      s.recent.used = s.recent.hits >= TRIAL * TS_FAST_BLOCK / WORTH;
+      if (!s.recent.used && ts_flow_serves(table)) blocks = TRIAL;
+    }
     if (t < blocks)
       ask_block(&s, asking, keys + t * TS_FAST_BLOCK, (uint32_t)TS_MIN(n - t * TS_FAST_BLOCK, TS_FAST_BLOCK));
     read_block(&s, reading, asking);
@@ -217,7 +222,9 @@ static uint64_t look_up_blocks(ts_table *table, const int64_t *keys, uint64_t n,
     mark_missed(searching->rows, searching->n, first + (t - 2) * TS_FAST_BLOCK, missed);
     misses += searching->n - searching->here;
   }
-  return misses;
+  const uint64_t done = TS_MIN(blocks * TS_FAST_BLOCK, n);
+  if (done == n) return misses;
+  return misses + ts_flow_lookup(table, keys + done, (uint32_t)(n - done), out + done * stride, stride, first + done, missed);
 }
 
 /* Lookups that nobody counts, of rows that do not expire. */

@@ -3,12 +3,15 @@
  * First those that are below all memory, read together, changed and put again: that alone can fail. Then those in memory,
  * by shard under its lock, in blocks and short loops like lookups: in ordinary memory in place; rows of a tier that wants
  * non-temporal writes, or is emulated, pass through a staging place. */
+#include "store/flow.h"
 #include "store/update.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- finding ---- */
+
+#define FINDS 4096u /* keys an epoch, which others may wait for */
 
 /* Fills in the locations of n keys, the first of them `at` in the order. */
 static void look_for(const update *u, uint32_t at, uint32_t n) {
@@ -45,6 +48,20 @@ static int32_t find_unexpired(update *u, uint32_t s, ts_err err) {
   return status;
 }
 
+/* All shards in one loop, FINDS keys an epoch. The number of changes of a shard is read before any of its keys is found. */
+static void find_at_once(update *u, ts_epoch_slot *slot) {
+  ts_table *table = u->table;
+  ts_work *w = u->work;
+  for (uint32_t s = 0; s < table->shard_count; s++) u->changes[s] = ts_index_changes(&table->shards[s].index);
+  for (uint32_t at = 0; at < w->count; at += FINDS) {
+    ts_epoch_enter(&table->store->epochs, slot);
+    ts_flow_find(table, w->keys, w->order + at, TS_MIN(w->count - at, FINDS), w->locations + at);
+    ts_epoch_leave(slot);
+  }
+  for (uint32_t i = 0; i < w->count; i++)
+    if (TS_UNLIKELY(TS_LOCATION_TIER(w->locations[i]) >= TS_NOT_ADMITTED)) w->picked[u->absent++] = w->order[i];
+}
+
 int32_t ts_update_find(update *u, ts_err err) {
   ts_table *table = u->table;
   ts_work *w = u->work;
@@ -55,6 +72,11 @@ int32_t ts_update_find(update *u, ts_err err) {
     return status;
   }
   ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
+  if (ts_flow_finds(table)) {
+    find_at_once(u, slot);
+    ts_epoch_release(slot);
+    return TS_OK;
+  }
   for (uint32_t s = 0; s < table->shard_count; s++) {
     u->changes[s] = ts_index_changes(&table->shards[s].index);
     for (uint32_t at = w->starts[s]; at < w->starts[s + 1]; at += TS_FAST_BLOCK) {
