@@ -15,7 +15,7 @@ static inline uint64_t ticks_now(void) {
 }
 
 #ifdef TS_WITHOUT_EMULATION
-#define EMULATION(tier) ((const ts_emulation *)NULL)
+#define EMULATION(t) ((void)(t), (const ts_emulation *)NULL)
 #define MEMORY_MODE(store) ((ts_memory_mode *)NULL)
 #else
 #define EMULATION(t) ((const ts_emulation *)(t)->emulation)
