@@ -213,7 +213,7 @@ AVX512 static inline void copy(const flow *f, const group *g) {
     return;
   }
   float *out = f->out + g->numbers[0] * f->stride;
-  if (f->low == 0xFFFF && f->high == 0) { /* stores without a mask are faster */
+  if (f->low == 0xFFFF && f->high == 0) { /* the usual width, without masks */
 #pragma GCC unroll 16
     for (uint32_t i = 0; i < GROUP; i++, out += f->stride) _mm512_storeu_ps(out, _mm512_loadu_ps(g->rows[i]));
   } else {
