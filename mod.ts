@@ -392,6 +392,7 @@ export { processVerify, type Verify } from "./machines/provisioning/verify.ts";
 export { readTraceKeys, sampleTrace, type TraceKeys, type TraceSample } from "./models/workloads/trace/keys.ts";
 export { KeySample, type KeySampleFacts, type KeySampleOptions } from "./ffi/key_sample.ts";
 export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./models/simulation/load.ts";
+export { type StepCacheOptions, type StepCacheSize, stepCacheSizes } from "./models/simulation/step_cache_size.ts";
 export { type StepRows, type WireBytes, wireBytes } from "./models/simulation/wire.ts";
 export { runSimulation, type RunSimulationOptions } from "./models/simulation/run.ts";
 export { isSimulationResult, parseSimulationResult, readSimulation } from "./models/simulation/result.ts";

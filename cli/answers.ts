@@ -38,6 +38,7 @@ import type {
   SimulatedQuestion,
   SimulationComparison,
   SimulationSummary,
+  StepCacheSize,
   StudyCase,
   StudySummary,
   Summary,
@@ -48,7 +49,15 @@ import type {
 } from "../mod.ts";
 import type { ToldVerb } from "./program_tree.ts";
 
-/** `tierbench cache`: the smallest cache that hits often enough, for each policy. */
+/** `tierbench cache --step`: the smallest first tier of each configuration of a simulation. */
+export interface StepCacheAnswer {
+  /** Seconds of a step, at most. */
+  readonly stepSeconds: number;
+  /** The configurations. */
+  readonly steps: readonly StepCacheSize[];
+}
+
+/** `tierbench cache --hit`: the smallest cache that hits often enough, for each policy. */
 export interface CacheAnswer {
   /** Share of the lookups that was asked for. */
   readonly hit: number;
@@ -314,7 +323,7 @@ export interface VersionAnswer {
 export interface Answers {
   readonly ask: AskAnswer;
   readonly baselines: readonly Baseline[];
-  readonly cache: CacheAnswer;
+  readonly cache: CacheAnswer | StepCacheAnswer;
   readonly calibrate: CalibratedMachine;
   readonly checkpoint: readonly CheckpointInfo[] | CompactedAnswer | VerifiedAnswer;
   readonly claim: readonly (CaseClaim | ClaimAnalysis)[];

@@ -47,6 +47,12 @@ Deno.test("MLPerf's tables take what is published of them, and one state a row w
   assertEquals(v4, { rows: 293_051_712, bytes: 600_169_906_176, lookups: 12_269 });
   assertEquals((await bytesOf("mlperf-dlrmv4", "rowwiseAdagrad")).bytes - v4.bytes, 4 * 293_051_712);
   assertEquals((await bytesOf("mlperf-dlrmv4", "adagrad")).bytes, 2 * v4.bytes);
+  // Two bytes a weight: 1.024 TB of items, 10.24 GB of users.
+  assertEquals(await bytesOf("mlperf-dlrmv3", "none"), {
+    rows: 1_010_000_128,
+    bytes: 1_034_240_131_072,
+    lookups: 4_097,
+  });
   assertEquals(await bytesOf("mlperf-dlrmv2", "none"), { rows: 204_184_588, bytes: 104_542_509_056, lookups: 214 });
 });
 
