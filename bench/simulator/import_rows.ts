@@ -123,7 +123,7 @@ async function alone(path: string, packed: Form["packed"]): Promise<number> {
   if (packed === undefined) {
     using file = await Deno.open(path);
     const block = new Uint8Array(BLOCK);
-    while (await file.read(block) !== null);
+    while (file.readSync(block) !== null); // several times as fast as awaited reads, and what plain files are read with
   } else {
     const { size } = await Deno.stat(path), decoder = packed.decoder();
     const source = createReadStream(path, { start: packed.from, end: size - 1, highWaterMark: BLOCK });
