@@ -57,6 +57,7 @@ export function storeMetrics(store: EmbeddingStore, labels: Readonly<Record<stri
   const units = statisticUnits();
   const counters = new Map<string, MetricSample[]>();
   const tiers = store.describe(), memory = store.memory().tiers;
+  const gauges = store.hasGauges ? store.gauges() : undefined;
   for (const [counter, count] of Object.entries(store.statistics())) {
     const { name, tier, factor } = familyOf(counter, units[counter] ?? "");
     if (tier !== undefined && Number(tier) >= tiers.length) continue;
@@ -98,6 +99,26 @@ export function storeMetrics(store: EmbeddingStore, labels: Readonly<Record<stri
       samples: memory.flatMap(({ tier, purposes }) =>
         Object.entries(purposes).map(([purpose, value]) => ({ labels: { ...labels, tier: `${tier}`, purpose }, value }))
       ),
+    },
+    {
+      name: "tierstore_lru_hits_ratio",
+      type: "gauge",
+      unit: "ratio",
+      help: "Share of the lookups, since counters began, that a first tier of so many bytes would answer under LRU.",
+      samples: (gauges?.curve ?? []).map(({ bytes, hits }) => ({
+        labels: { ...labels, first_tier_bytes: `${bytes}` },
+        value: hits,
+      })),
+    },
+    {
+      name: "tierstore_lru_hits_error_ratio",
+      type: "gauge",
+      unit: "ratio",
+      help: "Half of the 95 % interval of that share.",
+      samples: (gauges?.curve ?? []).map(({ bytes, error }) => ({
+        labels: { ...labels, first_tier_bytes: `${bytes}` },
+        value: error,
+      })),
     },
     ...[...counters].map(([name, samples]): MetricFamily => ({
       name: `tierstore_${name}`,

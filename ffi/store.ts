@@ -16,6 +16,7 @@ import {
 } from "./checkpoint.ts";
 import { encodeText, message, readText, TierstoreError } from "./errors.ts";
 import { digestText, numberOf, parsePairs } from "./facts.ts";
+import { type GaugesOptions, readGauges, type StoreGauges } from "./store_gauges.ts";
 import { checkMaker, handleOf, MAKER, NativeHandle, own } from "./handle.ts";
 import { native } from "./library.ts";
 import {
@@ -45,6 +46,7 @@ export type {
   StoreOptions,
   TableOptions,
 } from "./options.ts";
+export type { GaugesOptions, HitsOfSize, HitsOfStep, StoreGauges } from "./store_gauges.ts";
 export type { Keys, Offsets } from "./keys.ts";
 export type { BagOptions, Combiner, LookupBagsOptions } from "./bags.ts";
 export type { FoundRows, RowMetadata, TableRows, WaitingKeys } from "./rows.ts";
@@ -102,8 +104,12 @@ export interface TierDescription {
  * ```
  */
 export class EmbeddingStore implements Disposable {
-  private constructor(maker: symbol, address: bigint) {
+  /** Whether it was opened with `gauges`. */
+  readonly hasGauges: boolean;
+
+  private constructor(maker: symbol, address: bigint, hasGauges: boolean) {
     checkMaker(maker, "EmbeddingStore", "EmbeddingStore.open()");
+    this.hasGauges = hasGauges;
     own(this, new NativeHandle("store", address, (store) => native().ts_store_close(store)));
   }
 
@@ -121,7 +127,7 @@ export class EmbeddingStore implements Disposable {
     withConfig(storeOptions(options), (config) => {
       message.check(native().ts_store_open(config, out, message.bytes, message.capacity), "open the store");
     });
-    return new EmbeddingStore(MAKER, out[0] ?? 0n);
+    return new EmbeddingStore(MAKER, out[0] ?? 0n, (options.gauges ?? false) !== false);
   }
 
   /**
@@ -167,6 +173,34 @@ export class EmbeddingStore implements Disposable {
     return readStatistics((out, n, needed) =>
       native().ts_store_statistics(store, out, n, needed, message.bytes, message.capacity)
     );
+  }
+
+  /**
+   * Which share of lookups each tier answered, what the first tier would answer at other sizes under LRU, and what one GiB more
+   * or less of it gives, with 95 % intervals: from a sample of the lookups, which {@linkcode StoreOptions.gauges} has to ask for.
+   * Also while a call is under way, so of a store that a trainer trains on.
+   *
+   * @example
+   * ```ts
+   * import { EmbeddingStore } from "../mod.ts";
+   *
+   * using store = EmbeddingStore.open({ storage: "DRAM", size: ["64 MiB"], gauges: true });
+   * const table = store.table({ name: "item_id", dim: 16 });
+   * const keys = BigInt64Array.from({ length: 100_000 }, (_, i) => BigInt(i));
+   * for (let round = 0; round < 10; round++) table.lookup(keys); // 100,000 rows of 64 bytes, one round after the other
+   * const [small, large] = store.gauges({ sizes: ["2 MiB", "16 MiB"] }).curve;
+   * console.log(small!.hits < 0.1, large!.hits > 0.8); // true true
+   * ```
+   *
+   * @param options From which reading on, of which sizes, and by how much more or less.
+   * @throws {TierstoreError} `TS_EINVAL` if the store was opened without `gauges`.
+   * @throws {RangeError} If `since` is of another store, or older than a reset; for a size below 0.
+   */
+  gauges(options: GaugesOptions = {}): StoreGauges {
+    const store = handleOf(this, "store").shared("read gauges");
+    return readGauges(this, options, (out, n, needed) => {
+      return native().ts_store_gauges(store, out, n, needed, message.bytes, message.capacity);
+    });
   }
 
   /** Sets all counters to 0. */

@@ -134,6 +134,8 @@ export const symbols = {
   ts_table_statistics: { parameters: ["u64", "u32", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
   ts_store_reset_statistics: { parameters: ["u64", "buffer", "u32"], result: "i32" },
+  // int32_t ts_store_gauges(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err, uint32_t err_cap);
+  ts_store_gauges: { parameters: ["u64", "buffer", "u32", "buffer", "buffer", "u32"], result: "i32" },
   // int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);
   ts_statistics_names: { parameters: ["buffer", "u64", "buffer"], result: "i32" },
   // int32_t ts_store_memory(ts_store *store, char *out, uint64_t cap, uint64_t *needed);

@@ -143,6 +143,10 @@ TS_API int32_t ts_config_set(ts_config *config, const char *key, const char *val
  *                64 MiB, else 16. Policies work in each shard for itself                         (default 0)
  *   track_changes  0 | 1: keep for each table which of its rows change, so that a checkpoint can be a delta; a bit for each
  *                of some slots, at most a 64th of the first tier a table                         (default 0)
+ *   gauges       0 | 1: sample lookups, for ts_store_gauges; at most a 64th of the first tier (of DRAM below HBM), 128 KiB at
+ *                least                                                                           (default 0)
+ *   gauges.rate  above 0, to 0.5: with gauges=1, the share of the rows that the sample begins with, down to the next power of two;
+ *                a lookup of a sampled row takes about half a microsecond more                   (default 1/4096)
  *   persistent   0 | 1: the last tier outlives the process, from one restore point (ts_store_persist) to the next. Its files are
  *                in "tierstore-kept" of the path and stay when the store closes, if it has a point; a store at a time has
  *                them. For storage types whose last tier is SSDHASH, or PMEM over libpmem: its rows are records then, which are
@@ -408,6 +412,19 @@ TS_API int32_t ts_table_statistics(ts_store *store, uint32_t table, uint64_t *ou
                                    uint32_t err_cap);
 /* Sets every counter to 0, when all expired rows have gone. Errors: as ts_store_statistics. */
 TS_API int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap);
+
+/* With gauges=1: how many bytes of other rows, of all tables, were looked up between two lookups of a row, since open or the last
+ * ts_store_reset_statistics: a first tier that holds that and the row would have hit under LRU. From a sample of the rows; counts
+ * are estimates of all lookups, whole, and only grow. A row counts once a call (and 65,536 keys), by its distance before it; a key that
+ * the call repeats hits from then on. Beside any calls. out[0..7 + B + G * (2 + B)):
+ *   out[0..7)      G groups of rows, of which each is a sample of its own; B bins; the rate of the sample is 2^-out[2]; its rows now,
+ *                  and their bytes; lookups in all, counted exactly (lookup_keys); 1 with size_counts=rows
+ *   out[7..7 + B)  bytes up to which distances are in each bin, rising; the last has all beyond, too
+ *   then by group: lookups of its rows; of them those that hit at no size, since the key came for the first time (or had no row yet
+ *                  by the table's admission); the others by bin; what is missing to the first are repeats in a call
+ * Lookups that a tier of C bytes of rows misses: the second, and the bins above C. Expiry and removals are not in it.
+ * *needed, which may be NULL, is the number there is; n = 0 asks for it. Errors: TS_EINVAL (no gauges), TS_ERANGE, TS_ENOMEM. */
+TS_API int32_t ts_store_gauges(ts_store *store, uint64_t *out, uint32_t n, uint32_t *needed, char *err, uint32_t err_cap);
 
 /* Newline-separated "name unit" lines, in the order of ts_store_statistics. Errors: TS_ERANGE, TS_ENOMEM. */
 TS_API int32_t ts_statistics_names(char *out, uint64_t cap, uint64_t *needed);

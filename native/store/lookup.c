@@ -139,10 +139,15 @@ static void miss_all(uint64_t n, uint64_t missed[TS_PIECE / 64]) {
   if (n % 64 != 0) missed[n / 64] = (UINT64_C(1) << n % 64) - 1;
 }
 
+#define KEYS_IN_CACHE 8192u
+
 static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t *keys, const uint32_t *times, uint64_t n,
                             float *out, uint64_t stride, ts_err err) {
   ts_store *store = table->store;
   uint64_t missed[TS_PIECE / 64], misses;
+  /* Few keys are still in a cache when their rows have been found; many have left it, and are fetched at full speed before. */
+  const bool before = n > KEYS_IN_CACHE;
+  if (store->reuse != NULL && before) ts_reuse_see(store->reuse, &table->reuse, keys, n);
   const bool in_place = store->memory_mode != NULL || ts_traffic_tier(store) == 0;
   uint64_t start = in_place ? ts_now_ns() : 0;
   if (store->memory_tiers > 0) {
@@ -156,6 +161,7 @@ static int32_t lookup_piece(ts_table *table, ts_epoch_slot *slot, const int64_t 
   lookup l = {.table = table, .keys = keys, .times = times, .n = n, .missed = missed, .out = out, .stride = stride, .count = true};
   int32_t status = misses == 0 ? TS_OK : serve_missed(l, misses, err);
   if (in_place && status == TS_OK) ts_traffic_in_place(table, keys, n, real, false);
+  if (store->reuse != NULL && !before && status == TS_OK) ts_reuse_see(store->reuse, &table->reuse, keys, n);
   return status;
 }
 

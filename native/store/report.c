@@ -98,6 +98,7 @@ int32_t ts_store_reset_statistics(ts_store *store, char *err, uint32_t err_cap) 
     atomic_store(&table->statistics[TS_STAT_records_compacted], 0 - c.compacted_rows);
   }
   if (ts_is_on_device(store)) store->tiers[0].tier.ops->device->count(&store->tiers[0].tier, &store->link_before);
+  if (store->reuse != NULL) ts_reuse_reset(store->reuse);
   return TS_OK;
 }
 

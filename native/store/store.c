@@ -21,6 +21,7 @@
 #define MOST_EVICTION_THREADS 64u
 #define MOST_NODES 64u /* in a list of them */
 #define MOST_POOL_STEPS 1000000u
+#define GAUGES_RATE 0x1p-12 /* what a lookup of a sampled row costs: half a microsecond */
 #define LEAST_HOST_BYTES 65536u /* as of a tier of rows */
 
 static int32_t read_sizes(ts_config_reader *r, const ts_storage_type *type, bool rows_only,
@@ -57,7 +58,8 @@ typedef struct options {
   uint64_t seed;
   ts_policy_kind policy;
   uint32_t eviction_threads, shards, level;
-  bool track_changes, persistent;
+  bool track_changes, persistent, gauges;
+  double gauges_rate;
   int node; /* of index and buffers, -1: any */
   ts_numa dram, pmem, hbm;
   const char *device;
@@ -156,6 +158,10 @@ static int32_t read_options(const ts_config *config, options *o, ts_err err) {
                    (unsigned long long)shards);
   o->shards = shards > 0 ? (uint32_t)shards : TS_MIN(o->sizes[0], o->sizes[o->type.dram]) < MANY_SHARDS_FROM ? 1 : 16;
   o->track_changes = ts_config_u64(&r, "track_changes", 0, 0, 1) == 1;
+  o->gauges = ts_config_u64(&r, "gauges", 0, 0, 1) == 1;
+  o->gauges_rate = ts_config_f64(&r, "gauges.rate", GAUGES_RATE, 1e-12, 0.5);
+  if (r.status == TS_OK && !o->gauges && ts_config_has(config, "gauges.rate"))
+    return ts_fail(err, TS_EINVAL, "Cannot open store: \"gauges.rate\" is the rate of gauges=1, and there are none");
   if (r.status == TS_OK && o->persistent) r.status = ts_kept_check(&o->type, err);
   if (read_nodes(&r, o) != TS_OK || read_device(&r, o) != TS_OK) return r.status;
   const uint32_t best = ts_cpu_level(), level = ts_config_choice(&r, "kernels", "auto", kernels);
@@ -203,6 +209,7 @@ int32_t ts_store_close(ts_store *store) {
   for (uint32_t t = 0; t < TS_MAX_TIERS; t++) free(store->tiers[t].records_options); /* of tiers that did not open, too */
   ts_folder_remove(&store->folder);
   ts_memory_mode_destroy(store->memory_mode);
+  ts_reuse_destroy(store->reuse);
   if (store->blocks != NULL) ts_blocks_destroy(store->blocks);
   pthread_mutex_destroy(&store->growth);
   pthread_mutex_destroy(&store->tables_lock);
@@ -283,7 +290,10 @@ static int32_t open_parts(ts_store *store, const ts_config *config, const option
   /* Two calls side by side leave half the headroom for what must grow before memory can be freed. */
   store->work_limit = o->rows_only ? MOST_WORK / 4 : first->headroom / 4;
   const bool threads = o->eviction_threads > 0 && ts_is_tiered(store);
-  uint64_t fixed = sizeof *store + TS_OWNER_BYTES + store->block_slack +
+  uint64_t gauges = 0;
+  if (o->gauges) status = ts_gauges_create(store, first->limit, o->gauges_rate, &gauges, err);
+  if (status != TS_OK) return status;
+  uint64_t fixed = sizeof *store + TS_OWNER_BYTES + store->block_slack + gauges +
                    (threads ? ts_evictors_bytes(o->eviction_threads) : 0);
   if (!ts_budget_take(first, TS_PURPOSE_BUFFERS, fixed))
     return ts_fail(err, TS_EINVAL, "Cannot open store: %llu bytes do not hold its fixed part",

@@ -16,6 +16,7 @@
  *   step.c      steps them
  *   cut.c       holds a state fast while calls go on, cut_walk.c writes it, refill.c brings it back
  *   kept.c      cuts that stay in the tier that outlives the process: restore points
+ *   gauges.c    what the first tier would hit at other sizes
  *
  * Locks, in the order in which they may be taken:
  *   cutting  whoever begins or ends a cut, or brings one back
@@ -27,6 +28,7 @@
  *   fetching the table's list of calls that read records ahead
  *   evictors the queue of background eviction
  *   a cut's slices, then its filters, then what its sink locks
+ *   the sampler of gauges (cache/reuse.h), which nothing is locked in
  * A call takes its working memory before it locks a shard and never waits for a second one. Lock-free readers are inside
  * an epoch (base/epoch.h) for a few hundred keys at a time; a place in the first tier is used for another row only after
  * those that might look at it have left. */
@@ -36,6 +38,7 @@
 #include "base/disk.h"
 #include "base/epoch.h"
 #include "cache/policy.h"
+#include "cache/reuse.h"
 #include "emulation/emulation.h"
 #include "index/index.h"
 #include "optimizers/optimizer.h"
@@ -108,6 +111,7 @@ struct ts_table {
   _Atomic bool tracking;    /* lookups tell the policies: not before rows may have to leave */
   pthread_mutex_t expiring; /* the position of expiry */
   _Atomic uint64_t statistics[TS_STATISTIC_COUNT];
+  ts_reuse_table reuse;
   char *options; /* all that it was created with, "key=value" lines */
   /* cut.c: change while the gate is closed alone. */
   ts_changes changes;      /* with track_changes */
@@ -191,6 +195,7 @@ struct ts_store {
   uint32_t largest_works; /* how many there are of that size; never 0 once there is a table */
   _Atomic uint64_t calls_to_rebalance;
   ts_evictors *evictors; /* NULL: calls evict for themselves */
+  ts_reuse *reuse;       /* of lookups; NULL: opened without gauges */
   ts_descent descent;
   ts_gate gate;
   bool track_changes;
@@ -374,6 +379,10 @@ int32_t ts_lookup_make_rows(ts_table *table, const int64_t *keys, uint64_t n, ts
 /* Refuses what is no list of bags. */
 int32_t ts_bags_check(const ts_table *table, const char *what, const int64_t *keys, const uint64_t *offsets, uint64_t bags,
                       uint32_t combiner, const void *rows, ts_err err);
+
+/* ---- gauges.c ---- */
+/* With gauges=1. limit: of the tier that pays for them; *bytes: what they take, to be charged. Errors: TS_ENOMEM. */
+int32_t ts_gauges_create(ts_store *store, uint64_t limit, double rate, uint64_t *bytes, ts_err err);
 
 /* ---- remove.c ---- */
 

@@ -130,6 +130,7 @@ static int32_t read_found(ts_table *table, const ts_config *config, ts_config_re
   ts_optimizer_prepare(&table->optimizer, type, dim, frequency, version, ts_hash_bytes(name, strlen(name), store->seed),
                        store->level);
   table->layout = table->optimizer.layout;
+  ts_reuse_table_init(&table->reuse, table->number, table->layout.stride, table->admission.frequency, store->seed);
   return TS_OK;
 }
 
