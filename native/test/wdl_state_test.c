@@ -28,7 +28,7 @@ static void *row_of(ts_table *table, int64_t key) {
 
 static void carry_rows(const both *from, const both *to) {
   static int64_t keys[100000];
-  static float weights[100000 * 4];
+  static float weights[100000 * 16];
   for (uint32_t t = 0; t < from->store->table_count; t++) {
     uint64_t n = 0;
     CHECK(ts_table_keys(from->store, t, keys, 100000, &n, message, sizeof message) == TS_OK);
@@ -95,6 +95,10 @@ static void every_trainer_resumes(void) {
   }
 }
 
+static void first_layer_by_distinct_rows_resumes(void) {
+  resumes("model=wdl deep_optimizer=adam dim=16 first_layer=distinct", "threads=2 executor=cost_model stage=0");
+}
+
 static void other_trainers_are_refused_by_name(void) {
   static const struct {
     const char *more, *words;
@@ -131,6 +135,25 @@ static void other_trainers_are_refused_by_name(void) {
   }
   ts_named_free(&state);
   close_both(&first);
+}
+
+/* A first layer by distinct rows adds up in another order; that by samples is unsaid, as in checkpoints that are older. */
+static void first_layers_are_told_apart(void) {
+  both samples = open_both("dim=16 first_layer=samples"), distinct = open_both("dim=16 first_layer=distinct");
+  ts_named of_samples, of_distinct;
+  CHECK(ts_trainer_save_state(samples.trainer, &of_samples, (ts_err){message, sizeof message}) == TS_OK);
+  CHECK(ts_trainer_save_state(distinct.trainer, &of_distinct, (ts_err){message, sizeof message}) == TS_OK);
+  CHECK(memmem(of_samples.bytes, of_samples.used, "first_layer", 11) == NULL);
+  CHECK(ts_trainer_load_state(samples.trainer, &of_samples, (ts_err){message, sizeof message}) == TS_OK);
+  CHECK(ts_trainer_load_state(distinct.trainer, &of_distinct, (ts_err){message, sizeof message}) == TS_OK);
+  CHECK(ts_trainer_load_state(distinct.trainer, &of_samples, (ts_err){message, sizeof message}) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "option \"first_layer\" is of this trainer alone") != NULL, "%s", message);
+  CHECK(ts_trainer_load_state(samples.trainer, &of_distinct, (ts_err){message, sizeof message}) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "option \"first_layer\" is of the checkpoint's trainer") != NULL, "%s", message);
+  ts_named_free(&of_samples);
+  ts_named_free(&of_distinct);
+  close_both(&samples);
+  close_both(&distinct);
 }
 
 /* Cut short anywhere, longer, another form, another size of a piece: an error, and nothing has changed. */
@@ -175,7 +198,9 @@ int main(void) {
   CHECK(run(ts_data_generate,
             options("out", in_folder("other.cache"), "rows", "2050", "scale", "0.001", "seed", "9", NULL), NULL) == TS_OK);
   every_trainer_resumes();
+  first_layer_by_distinct_rows_resumes();
   other_trainers_are_refused_by_name();
+  first_layers_are_told_apart();
   damage_is_refused();
   remove_folder();
   return test_result();

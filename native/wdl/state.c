@@ -107,13 +107,14 @@ void ts_trainer_write_options(const ts_trainer *t, ts_text *text) {
                 "wide_learning_rate=%.9g\nwide_l1=%.9g\nwide_l2=%.9g\nwide_initial_accumulator=%.9g\nwide_buckets=%u\n",
                 (double)m->wide.learning_rate, (double)m->wide.l1, (double)m->wide.l2,
                 (double)(float)o->wide_initial_accumulator, m->buckets);
-  ts_text_add(text, "async_embedding=%d\nmicro_batch=%u\ngraph_fusion=%d\ndropout=%.17g\nbf16=%s\ndeterministic=%d\nsums=%s\n"
-              "first_layer=%s\n",
+  ts_text_add(text, "async_embedding=%d\nmicro_batch=%u\ngraph_fusion=%d\ndropout=%.17g\nbf16=%s\ndeterministic=%d\nsums=%s\n",
               o->async_embedding, o->micro_batch, m->top.options.fusion, o->dropout, ts_bf16_names[o->bf16],
-              o->deterministic, o->apart > 0 ? "tree" : "order", ts_first_layer_names[o->first_layer]);
+              o->deterministic, o->apart > 0 ? "tree" : "order");
   ts_text_add(text, "data.rows=%llu\ndata.keys=%016llx\ndata.contents=%016llx\n",
               (unsigned long long)t->data.header.rows, (unsigned long long)t->data.header.key_digest,
               (unsigned long long)t->data.header.sums_checksum);
+  /* Behind all else, and by samples unsaid: the form of checkpoints from before there was another way. */
+  if (o->first_layer == TS_FIRST_DISTINCT) ts_text_add(text, "first_layer=%s\n", ts_first_layer_names[o->first_layer]);
 }
 
 /* How far it is, and the shapes of the dense weights, for whoever reads the pieces without a trainer. */
