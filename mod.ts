@@ -57,7 +57,7 @@ export { type StatusName, TierstoreError } from "./ffi/errors.ts";
 export { libraryVersion } from "./ffi/machine.ts";
 export { type MetricFamily, type MetricSample, OPEN_METRICS_TYPE, openMetricsText } from "./base/open_metrics.ts";
 export { storeMetrics, trainerMetrics } from "./ffi/metrics.ts";
-export { RunMetrics } from "./scenarios/run/run_metrics.ts";
+export { type AskedProcess, RunMetrics } from "./scenarios/run/run_metrics.ts";
 export type { Pauses } from "./ffi/pauses.ts";
 export type { RunOptions } from "./ffi/run.ts";
 export { exportNumpy, type NumpyExport } from "./ffi/numpy.ts";
@@ -109,6 +109,9 @@ export {
   type EvictionPolicy,
   type ExpireOptions,
   type FoundRows,
+  type GaugesOptions,
+  type HitsOfSize,
+  type HitsOfStep,
   type InitializerOptions,
   type Keys,
   type LeveldbOptions,
@@ -117,6 +120,7 @@ export {
   type OptimizerOptions,
   type RowMetadata,
   type SsdhashOptions,
+  type StoreGauges,
   type StoreMemory,
   type StoreOptions,
   Table,
@@ -262,6 +266,7 @@ export {
 } from "./scenarios/run/run.ts";
 export type { Enough, Until } from "./scenarios/run/until.ts";
 export { preciseTo } from "./reports/summary/precision.ts";
+export type { Steadiness } from "./reports/statistics/steady.ts";
 export { pathsOf, refusePaths, type Rerun, RerunError, rerunOf, simulationToRerun } from "./scenarios/rerun.ts";
 export type {
   RankCluster,
@@ -389,7 +394,13 @@ export {
 } from "./machines/provisioning/provisioner.ts";
 export { processShell, type Shell, type ShellExit, type ShellOptions } from "./machines/provisioning/run_line.ts";
 export { processVerify, type Verify } from "./machines/provisioning/verify.ts";
-export { readTraceKeys, sampleTrace, type TraceKeys, type TraceSample } from "./models/workloads/trace/keys.ts";
+export {
+  readTraceKeys,
+  sampleTrace,
+  type TraceKeys,
+  type TraceKeysOptions,
+  type TraceSample,
+} from "./models/workloads/trace/keys.ts";
 export { KeySample, type KeySampleFacts, type KeySampleOptions } from "./ffi/key_sample.ts";
 export { isSimulation, loadSimulation, parseSimulation, resolveSimulation } from "./models/simulation/load.ts";
 export { type StepCacheOptions, type StepCacheSize, stepCacheSizes } from "./models/simulation/step_cache_size.ts";

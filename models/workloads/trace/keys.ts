@@ -28,12 +28,16 @@ export interface TraceSample {
   readonly tables: readonly string[];
 }
 
-type TableOptions = TraceOptions & { readonly table?: string };
+/** How a trace is read, and of which table. */
+export type TraceKeysOptions = TraceOptions & {
+  /** The keys of this table alone. Default: those of all tables, as different rows of one cache. */
+  readonly table?: string;
+};
 
 /** The keys of a trace, and what those of a table are mixed with. @returns Names of the tables. */
 async function eachKeys(
   path: string,
-  { table, ...options }: TableOptions,
+  { table, ...options }: TraceKeysOptions,
   add: (keys: BigInt64Array, mix: bigint) => void,
 ): Promise<string[]> {
   const tables = new Map<string, bigint>(), others = new Set<string>();
@@ -63,7 +67,7 @@ async function eachKeys(
  * @param options `table`: keys of this table alone; those of the others take no memory.
  * @throws {TraceError} Naming file and line, or the tables there are.
  */
-export async function readTraceKeys(path: string, options: TableOptions = {}): Promise<TraceKeys> {
+export async function readTraceKeys(path: string, options: TraceKeysOptions = {}): Promise<TraceKeys> {
   let keys = new BigInt64Array(1 << 16), count = 0;
   const tables = await eachKeys(path, options, (batch, mix) => {
     if (count + batch.length > keys.length) {
@@ -88,7 +92,7 @@ export async function readTraceKeys(path: string, options: TableOptions = {}): P
  */
 export async function sampleTrace(
   path: string,
-  { batch, bytes, rows, ...options }: TableOptions & KeySampleOptions = {},
+  { batch, bytes, rows, ...options }: TraceKeysOptions & KeySampleOptions = {},
 ): Promise<TraceSample> {
   const given = { batch, bytes, rows };
   const keys = new KeySample(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
