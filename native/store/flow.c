@@ -53,6 +53,7 @@ typedef struct flow {
   const int64_t *keys;
   const uint32_t *order; /* where keys are searched for: keys[order[i]] is number i */
   ts_location *locations;
+  const void **rows;
   float *out;
   uint64_t stride, first, *missed, misses;
   __mmask16 low, high; /* which of a row's weights there are, of the first and second sixteen */
@@ -201,6 +202,23 @@ AVX512 static inline void keep(flow *f, const group *g) {
   }
 }
 
+/* Of a search for addresses alone. */
+AVX512 static inline void keep_rows(flow *f, const group *g) {
+  __m512i numbers;
+  const ts_probe_found found = find(f, g, &numbers);
+  __mmask8 here[2] = {0xFF, 0xFF};
+  const __m512i first = ts_rows_locate8(&f->views, _mm512_load_si512(g->hashes), found.first, &here[0]);
+  const __m512i second = ts_rows_locate8(&f->views, _mm512_load_si512(g->hashes + TS_PROBE_LANES), found.second, &here[1]);
+  if (TS_LIKELY(g->together)) {
+    _mm512_storeu_si512(f->rows + g->numbers[0], first);
+    _mm512_storeu_si512(f->rows + g->numbers[0] + TS_PROBE_LANES, second);
+  } else {
+    const __m512i number = _mm512_and_si512(numbers, _mm512_set1_epi32((int)NUMBER));
+    _mm512_i32scatter_epi64(f->rows, _mm512_castsi512_si256(number), first, sizeof *f->rows);
+    _mm512_i32scatter_epi64(f->rows, _mm512_extracti64x4_epi64(number, 1), second, sizeof *f->rows);
+  }
+}
+
 AVX512 static inline void copy_row(const flow *f, const void *row, float *restrict out) {
   _mm512_mask_storeu_ps(out, f->low, _mm512_maskz_loadu_ps(f->low, row));
   if (TS_UNLIKELY(f->high != 0)) _mm512_mask_storeu_ps(out + 16, f->high, _mm512_maskz_loadu_ps(f->high, (const float *)row + 16));
@@ -221,8 +239,10 @@ AVX512 static inline void copy(const flow *f, const group *g) {
   }
 }
 
-/* The loop over n keys; `search`: for locations, of keys in an order, else for rows to be copied. */
-AVX512 TS_PROBE_INLINE void run(flow *f, const ts_table *table, uint32_t n, const bool search) {
+typedef enum wanted { COPIES, ADDRESSES, LOCATIONS } wanted;
+
+/* The loop over n keys; for locations, of keys in an order. */
+AVX512 TS_PROBE_INLINE void run(flow *f, const ts_table *table, uint32_t n, const wanted what) {
   f->queued = 0;
   ts_probe_directories_of(&f->directories, table->indexes, table->shard_bits);
   for (uint32_t i = 0; i < RING; i++) f->ring[i].used = false;
@@ -232,7 +252,7 @@ AVX512 TS_PROBE_INLINE void run(flow *f, const ts_table *table, uint32_t n, cons
     group *aimed = &f->ring[t % RING], *looked = &f->ring[(t - TO_LOOK) % RING], *located = &f->ring[(t - TO_LOCATE) % RING];
     const group *copied = &f->ring[(t - TO_COPY) % RING];
     if (TS_LIKELY(f->queued < GROUP && n - begun >= GROUP)) {
-      aim_stream(f, aimed, begun, search);
+      aim_stream(f, aimed, begun, what == LOCATIONS);
       begun += GROUP;
       idle = 0;
     } else {
@@ -240,16 +260,17 @@ AVX512 TS_PROBE_INLINE void run(flow *f, const ts_table *table, uint32_t n, cons
         while (begun < n) f->queue[f->queued++] = begun++;
       aimed->used = f->queued >= GROUP || (f->queued > 0 && idle > TO_LOCATE);
       if (aimed->used) {
-        aim_queued(f, aimed, search);
+        aim_queued(f, aimed, what == LOCATIONS);
         idle = 0;
       }
     }
     if (looked->used) look(looked);
-    if (search) {
-      if (located->used) keep(f, located);
-    } else {
+    if (what == COPIES) {
       if (located->used) locate(f, located);
       if (copied->used) copy(f, copied);
+    } else if (located->used) {
+      if (what == LOCATIONS) keep(f, located);
+      else keep_rows(f, located);
     }
   }
 }
@@ -267,7 +288,7 @@ AVX512 uint64_t ts_flow_lookup(ts_table *table, const int64_t *keys, uint32_t n,
   f.low = (__mmask16)(dim >= 16 ? 0xFFFF : (1u << dim) - 1);
   f.high = (__mmask16)(dim <= 16 ? 0 : (UINT32_C(1) << (dim - 16)) - 1);
   ts_rows_views_of(&f.views, table->first, table->shard_bits);
-  run(&f, table, n, false);
+  run(&f, table, n, COPIES);
   return f.misses;
 }
 
@@ -276,7 +297,18 @@ AVX512 void ts_flow_find(const ts_table *table, const int64_t *keys, const uint3
   f.keys = keys;
   f.order = order;
   f.locations = locations;
-  run(&f, table, n, true);
+  run(&f, table, n, LOCATIONS);
+}
+
+AVX512 uint32_t ts_flow_rows(const ts_table *table, const int64_t *keys, uint32_t n, const void **rows) {
+  flow f;
+  f.keys = keys;
+  f.rows = rows;
+  ts_rows_views_of(&f.views, table->first, table->shard_bits);
+  run(&f, table, n, ADDRESSES);
+  uint32_t absent = 0;
+  for (uint32_t i = 0; i < n; i++) absent += rows[i] == NULL;
+  return absent;
 }
 
 bool ts_flow_finds(const ts_table *table) {
@@ -294,6 +326,11 @@ bool ts_flow_finds(const ts_table *table) {
 
 void ts_flow_find(const ts_table *table, const int64_t *keys, const uint32_t *order, uint32_t n, ts_location *locations) {
   (void)table, (void)keys, (void)order, (void)n, (void)locations;
+}
+
+uint32_t ts_flow_rows(const ts_table *table, const int64_t *keys, uint32_t n, const void **rows) {
+  (void)table, (void)keys, (void)rows;
+  return n;
 }
 
 bool ts_flow_serves(const ts_table *table) {

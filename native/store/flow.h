@@ -17,6 +17,9 @@ uint64_t ts_flow_lookup(ts_table *table, const int64_t *keys, uint32_t n, float 
 /* locations[i]: that of keys[order[i]], of n, at most TS_FLOW_KEYS; TS_LOCATION_NONE where there is none. Inside an epoch;
  * ts_flow_finds. */
 void ts_flow_find(const ts_table *table, const int64_t *keys, const uint32_t *order, uint32_t n, ts_location *locations);
+/* rows[i]: where the row of keys[i] is, of n, at most TS_FLOW_KEYS; NULL where it is not in the first tier. Returns of how many
+ * that is so. Inside an epoch; ts_flow_finds. */
+uint32_t ts_flow_rows(const ts_table *table, const int64_t *keys, uint32_t n, const void **rows);
 bool ts_flow_finds(const ts_table *table);
 
 #endif

@@ -63,6 +63,7 @@ static void compare_locations(const ts_table *table, uint32_t rows, uint32_t pre
   static int64_t keys[MOST];
   static uint32_t order[MOST];
   static ts_location locations[MOST + 1];
+  static const void *addresses[MOST + 1];
   for (uint32_t i = 0; i < n; i++) {
     keys[i] = key_at(rows, (uint32_t)(ts_random64(7, n, i) % present));
     order[i] = n - 1 - i;
@@ -71,14 +72,21 @@ static void compare_locations(const ts_table *table, uint32_t rows, uint32_t pre
   ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
   ts_epoch_enter(&table->store->epochs, slot);
   ts_flow_find(table, keys, order, n, locations);
-  uint32_t wrong = 0;
+  addresses[n] = keys;
+  uint32_t wrong = 0, absent = ts_flow_rows(table, keys, n, addresses);
   for (uint32_t i = 0; i < n; i++) {
     const int64_t key = keys[order[i]];
-    wrong += locations[i] != ts_index_find_one(&table->shards[ts_shard_number(table, ts_index_hash(key))].index, key);
+    const ts_shard *shard = &table->shards[ts_shard_number(table, ts_index_hash(key))];
+    const ts_location l = ts_index_find_one(&shard->index, key);
+    const bool here = l >> TS_LOCATION_ROW_BITS == 0;
+    wrong += locations[i] != l;
+    wrong += addresses[order[i]] != (here ? ts_rows_at(&shard->rows[0], l) : NULL);
+    absent -= !here;
   }
   ts_epoch_leave(slot);
   ts_epoch_release(slot);
-  CHECK_MSG(wrong == 0 && locations[n] == 42, "%u rows, %u keys: %u locations are wrong", rows, n, wrong);
+  CHECK_MSG(wrong == 0 && absent == 0 && locations[n] == 42 && addresses[n] == keys,
+            "%u rows, %u keys: %u locations are wrong, %u too many absent", rows, n, wrong, absent);
 }
 
 static void lookups_are_those_of_one_key(uint32_t rows, const char *shards, const char *dim) {
