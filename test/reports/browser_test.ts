@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { renderReport } from "../../reports/report.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { assert, assertEquals } from "../assert.ts";
-import { accessibility, browser, drawn, unfold } from "./chromium.ts";
+import { accessibility, browser, drawn, tooWide, unfold } from "./chromium.ts";
 import { EDGE_CASES } from "./edge_cases.ts";
 
 const CHARTS = [
@@ -59,7 +59,7 @@ Deno.test({
             }
             assertEquals(said, []);
             assertEquals(requests.filter((one) => !one.startsWith("data:")), [url]);
-            const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+            const overflow = await tooWide(page);
             assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
             const { passes, violations } = await accessibility(page);
             assertEquals(violations, []);
@@ -125,7 +125,7 @@ Deno.test({
           const text = renderReport(make());
           await Deno.writeTextFile(edge, text);
           await page.goto(pathToFileURL(edge).href);
-          const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+          const overflow = await tooWide(page);
           assert(overflow <= 0, `${name}: ${overflow} pixels wider than a phone`);
           await unfold(page);
           for (const [, id] of text.matchAll(/<canvas id="chart-([^"]+)"/g)) {

@@ -21,6 +21,12 @@ export async function browser(): Promise<Browser> {
   throw new Error("Chromium is missing: install the package chromium, or name it in TIERBENCH_CHROMIUM");
 }
 
+/** Pixels by which a page is wider than its window, 0 or below if it is not, once its fonts are there and it was drawn twice. */
+export function tooWide(page: Page): Promise<number> {
+  return page.evaluate(`document.fonts.ready.then(() => new Promise((tell) => requestAnimationFrame(() =>
+    requestAnimationFrame(() => tell(document.documentElement.scrollWidth - innerWidth)))))`) as Promise<number>;
+}
+
 /** Share of a canvas's pixels that are drawn, and how many colours they have. */
 export function drawn(page: Page, id: string): Promise<{ share: number; colours: number }> {
   return page.evaluate(`(() => {

@@ -24,7 +24,7 @@ import { assert, assertEquals } from "../assert.ts";
 import { fixtureResult } from "../fixtures/result_fixture.ts";
 import { EVENTS } from "../fixtures/run_events.ts";
 import { ADA } from "../scenarios/contribution/machines.ts";
-import { accessibility, browser, unfold } from "./chromium.ts";
+import { accessibility, browser, tooWide, unfold } from "./chromium.ts";
 import { writeReports } from "./publish/reports.ts";
 
 /** A sheet of A4 within margins of 12 mm at the sides, 14 mm above and below, in CSS pixels (96 an inch). */
@@ -75,11 +75,6 @@ async function writePages(folder: string): Promise<Readonly<Record<string, strin
   return paths;
 }
 
-/** By how many pixels a page is wider than the screen. */
-function overflow(page: Page): Promise<number> {
-  return page.evaluate("document.documentElement.scrollWidth - innerWidth") as Promise<number>;
-}
-
 /** Opens a page; whoever calls closes its context. */
 async function opened(
   running: Browser,
@@ -122,7 +117,7 @@ Deno.test({
           await t.step(`${name}, ${colorScheme}, ${width} pixels: no sideways scroll, axe is content`, async () => {
             const page = await opened(running, path, { colorScheme, width, height: 844 });
             for (const when of ["folded", "unfolded"]) {
-              assert(await overflow(page) <= 0, `${when}: ${await overflow(page)} pixels too wide`);
+              assert(await tooWide(page) <= 0, `${when}: ${await tooWide(page)} pixels too wide`);
               assertEquals(await page.evaluate(UNMARKED), [], `${when}: tables that scroll and do not show it`);
               assertEquals((await accessibility(page)).violations, [], when);
               await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
@@ -136,7 +131,7 @@ Deno.test({
           const page = await opened(running, path, { colorScheme: "dark", ...PAPER });
           await unfold(page);
           await page.emulateMedia({ media: "print" });
-          assert(await overflow(page) <= 0, `${await overflow(page)} pixels too wide`);
+          assert(await tooWide(page) <= 0, `${await tooWide(page)} pixels too wide`);
           assertEquals((await accessibility(page)).violations, []);
           await page.context().close();
         });

@@ -22,7 +22,7 @@ import { writeAsk } from "../../../reports/ask/write.ts";
 import { checkPage } from "../../../reports/capsule/seal.ts";
 import { collectReports } from "../../../reports/publish/collect.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { accessibility, browser } from "../chromium.ts";
+import { accessibility, browser, tooWide } from "../chromium.ts";
 
 const book = defaultPriceBook();
 const capacities = await deviceCapacities();
@@ -139,7 +139,7 @@ Deno.test({
         await page.goto(url);
         assertEquals(said, []);
         assertEquals(requests.filter((one) => !one.startsWith("data:")), [url]);
-        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+        const overflow = await tooWide(page);
         assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
         await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
         const bars = await page.evaluate(

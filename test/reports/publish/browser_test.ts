@@ -5,7 +5,7 @@
 import { pathToFileURL } from "node:url";
 import { publishReports } from "../../../reports/publish/publish.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { accessibility, browser, drawn } from "../chromium.ts";
+import { accessibility, browser, drawn, tooWide } from "../chromium.ts";
 import { writeReports } from "./reports.ts";
 
 Deno.test({
@@ -42,7 +42,7 @@ Deno.test({
             assert(share > 0.005 && colours > 3, `${share} of the pixels, ${colours} colours`);
             assertEquals(said, []);
             assertEquals(requests.filter((one) => !one.startsWith("data:")), [url]);
-            const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+            const overflow = await tooWide(page);
             assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
             await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
             const { passes, violations } = await accessibility(page);

@@ -14,7 +14,7 @@ import {
 import type { SimulatedRecord, SimulationResult } from "../../../models/simulation/record.ts";
 import { fillSimulation } from "../../../models/simulation/resolve.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { accessibility, browser, cutWords } from "../chromium.ts";
+import { accessibility, browser, cutWords, tooWide } from "../chromium.ts";
 
 function record(configuration: string, samplesPerSecond: number, band: SimulatedRecord["band"]): SimulatedRecord {
   return {
@@ -196,7 +196,7 @@ Deno.test({
         await page.goto(pathToFileURL(html).href);
         assertEquals(said, []);
         assertEquals(requests.filter((one) => !one.startsWith("data:")), [pathToFileURL(html).href]);
-        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+        const overflow = await tooWide(page);
         assert(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
         await page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)");
         const bars = await page.evaluate(
