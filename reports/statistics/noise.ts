@@ -32,7 +32,8 @@ export function noiseStatement(counts: readonly number[]): string | undefined {
  * Noise floor of a run: the smallest relative difference to a baseline that its noise would not show by itself. The
  * noise is what an additive model of cases and rounds leaves of the log rates, pooled over all cases, since the few
  * samples of two cases may agree by luck; the difference of a mean of n rounds and one of k processes in each of n rounds has
- * the variance (1 + 1/k) s²/n; and with m comparisons each is held to 0.05/m (Bonferroni), so that one false alarm is expected in 20 runs, not in 20 comparisons.
+ * the variance (1 + 1/k) s²/n; and with m comparisons each is held to 0.05/m (Bonferroni), so that one false alarm is
+ * expected in 20 runs, not in 20 comparisons.
  *
  * @param rates For every case, a repeated one included, its rate in each round, above 0; the same rounds in the same order.
  * @param comparisons How many ratios are held against the floor.
