@@ -233,8 +233,9 @@ Deno.test("writeState() says that set-up needs a folder to write to", async () =
 });
 
 Deno.test("counts are read from make check and from a JUnit report", () => {
-  const text = "ok\nskipped: a_test: one (no PMEM)\nFAILED test/b_test\nC tests: 3 passed, 1 failed, 1 skipped\n";
-  const skips = ["a_test: one (no PMEM)"], failures = ["test/b_test"];
+  const text =
+    "ok\nskipped: a_test: one (no PMEM)\nFAILED test/b_test (exit code 139): what it said\nC tests: 3 passed, 1 failed, 1 skipped\n";
+  const skips = ["a_test: one (no PMEM)"], failures = ["test/b_test (exit code 139): what it said"];
   assertEquals(parseNativeCounts(text), { passed: 3, failed: 1, skipped: 1, skips, failures });
   assertEquals(parseNativeCounts("make: *** Error 2"), undefined);
   const xml = '<testsuites name="deno test" tests="6" failures="1" errors="0">\n' +
