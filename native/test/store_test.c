@@ -396,7 +396,8 @@ static void threads_share_a_store(void) {
   CHECK(digests[0] == digests[1]);
 }
 
-/* A table that came first and filled the first tier gives way to one that is used now. */
+/* A table that came first and filled the first tier gives way to one that is used now: for most of its rows soon, in the end for
+ * all. Which chunks go first is chance, so how many rows have come in between is, too: 9,950 to 12,000 after 400 batches. */
 static void memory_flows_to_the_table_in_use(void) {
   ts_store *store = open_store(type_options(&types[3], "4194304,67108864", "all"));
   if (store == NULL) return;
@@ -408,17 +409,20 @@ static void memory_flows_to_the_table_in_use(void) {
     for (int64_t i = 0; i < 1000; i++) keys[i] = b * 1000 + i;
     CHECK_MSG(ts_table_lookup(store, 0, keys, 1000, rows, ERR) == TS_OK, "%s", message);
   }
-  for (int64_t b = 0; b < 400; b++) {
+  uint64_t counts[2];
+  for (int64_t b = 0; b < 2000; b++) {
     for (int64_t i = 0; i < 1000; i++) keys[i] = (int64_t)(ts_random64(5, (uint64_t)b, (uint64_t)i) % 12000);
     CHECK_MSG(ts_table_lookup(store, 1, keys, 1000, rows, ERR) == TS_OK, "%s", message);
+    if (b != 399) continue;
+    ts_table_rows(store, 1, counts, 2, ERR);
+    CHECK_MSG(counts[0] > 8000, "%llu of 12000 rows in use are in the first tier", (unsigned long long)counts[0]);
   }
-  uint64_t counts[2];
   ts_table_rows(store, 1, counts, 2, ERR);
-  CHECK_MSG(counts[0] > 10000, "%llu of 12000 rows in use are in the first tier", (unsigned long long)counts[0]);
+  CHECK_MSG(counts[0] == 12000, "in the end %llu of 12000 rows in use are in the first tier", (unsigned long long)counts[0]);
   ts_store_reset_statistics(store, ERR);
   for (int64_t i = 0; i < 1000; i++) keys[i] = i;
   ts_table_lookup(store, 1, keys, 1000, rows, ERR);
-  CHECK(statistic(store, TS_STAT_lookup_keys) == 1000 && statistic(store, TS_STAT_tier0_hits) > 700);
+  CHECK(statistic(store, TS_STAT_lookup_keys) == 1000 && statistic(store, TS_STAT_tier0_hits) == 1000);
   within_limits(store);
   ts_store_close(store);
 }
