@@ -221,10 +221,13 @@ export {
   type Profile,
   ProfileError,
   type ProfilePopularity,
+  type ProfileScore,
   type ProfileStep,
   type ProfileTable,
   profileText,
 } from "./models/workloads/profile.ts";
+export { type CurveError, SCORE_BARS } from "./models/workloads/fit/bars.ts";
+export { lawLeavesOut, profileFaults } from "./models/workloads/profile_score.ts";
 export {
   generateKeys,
   type GenerateKeysOptions,
@@ -513,7 +516,7 @@ export type {
   WrittenPlan,
 } from "./models/planning/plan_file.ts";
 export type { WrittenTables } from "./models/workloads/table_forms.ts";
-export { planInputs } from "./models/planning/inputs.ts";
+export { planInputs, planProfileFaults } from "./models/planning/inputs.ts";
 export { ask, type Asked, type AskOptions } from "./models/planning/ask/ask.ts";
 export { ASK_MEDIA, type AskMedium } from "./models/planning/ask/candidates.ts";
 export {

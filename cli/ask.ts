@@ -32,6 +32,7 @@ import { EXIT, UsageError } from "./exit_codes.ts";
 import { schemaFrom } from "./init.ts";
 import type { Context } from "./main.ts";
 import { priceOptions, thisMonth, withPriceOptions } from "./price_files.ts";
+import { warnOfPlanProfiles } from "./profile_warnings.ts";
 import { SET_HELP, setField } from "./set_option.ts";
 
 const HELP = `
@@ -175,6 +176,7 @@ export function addAsk(program: Command, { terminal, exit }: Context): void {
       };
       const path = asGiven ? given : await writtenPlan(await plan(), folder, set);
       const file = await loadPlan(path, { limit, set: asGiven ? set : undefined });
+      await warnOfPlanProfiles(terminal, file);
       const asked = await ask(asOf === undefined ? file : { ...file, prices: asOf }, book, {
         currency,
         serversAlone: boundary === "parameter-servers",

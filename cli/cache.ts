@@ -169,7 +169,7 @@ export function addCache(program: Command, { terminal }: Context): void {
         }
         const of = word === undefined
           ? { law: { rows: rows ?? 1, s, q } }
-          : await keysOrLaw(word, table, { ...traceOptions(how), batch, bytes: memoryForKeys(memory) });
+          : await keysOrLaw(word, table, { ...traceOptions(how), batch, bytes: memoryForKeys(memory) }, terminal);
         using _ = of.keys instanceof KeySample ? of.keys : undefined;
         const gib = Math.floor(2 ** 30 / rowBytes);
         const told = <T extends CacheSize | RowCacheSize>(size: T, hitsOf: (rows: number) => number | undefined) => ({

@@ -25,6 +25,8 @@ import {
   SEPARATOR_HELP,
   traceOptions,
 } from "./trace_options.ts";
+import { warnOfProfile } from "./profile_warnings.ts";
+import type { Terminal } from "./ui/terminal.ts";
 import { tableText } from "./ui/table.ts";
 
 const POINTS = 13;
@@ -77,7 +79,7 @@ export function addCurve(program: Command, { terminal }: Context): void {
           batch,
           ...(method === "exact" ? {} : { bytes }),
           ...(method === "sampled" ? { rows: SAMPLE } : {}),
-        })
+        }, terminal)
         : { law: { rows: number("rows", options.rows ?? ""), s: number("s", options.s), q: number("q", options.q) } };
       using _ = of.keys instanceof KeySample ? of.keys : undefined;
       if (!(rowBytes > 0)) throw new UsageError(`Cannot use --row-bytes ${options.rowBytes}: give a positive number`);
@@ -147,11 +149,14 @@ export async function keysOrLaw(
   word: string,
   table: string | undefined,
   how: TraceOptions & KeySampleOptions,
+  terminal: Terminal,
 ): Promise<Pick<CurveOptions, "keys" | "law">> {
   if (!word.endsWith(".json") && !(await listProfiles()).includes(word)) {
     return { keys: (await sampleTrace(word, { ...how, ...(table === undefined ? {} : { table }) })).keys };
   }
-  return { law: profileLaw(await loadProfile(word), table) };
+  const profile = await loadProfile(word);
+  warnOfProfile(terminal, profile, table);
+  return { law: profileLaw(profile, table) };
 }
 
 /** Sizes from all rows down, a factor of two between them. */

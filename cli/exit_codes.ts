@@ -7,6 +7,7 @@ export const EXIT = {
   setup: 4,
   worse: 5,
   unclear: 6,
+  unfaithful: 7,
   interrupted: 130,
 } as const;
 
@@ -20,6 +21,7 @@ Exit codes:
   4    the set-up is incomplete: the native library or a system library is missing
   5    compare, rerun, --baseline: slower beyond the noise, or what ought to be equal to the bit differs
   6    --baseline: a change that matters may hide in the noise; the gate says how many samples would tell
+  7    profile: keys made from the profile miss the trace's miss-ratio curves by more than the bars
   130  interrupted; complete records stay`;
 
 /** The words of the command are wrong, though not in a way the parser sees. */

@@ -19,6 +19,7 @@ import { shareOf } from "./cache.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import { resultsOf } from "./page_argument.ts";
+import { warnOfPlanProfiles } from "./profile_warnings.ts";
 import { tableText } from "./ui/table.ts";
 
 /** Load factor below which statistics that are not exact are no surprise to anybody who plans with them. */
@@ -167,6 +168,7 @@ export function addExport(program: Command, { terminal }: Context): void {
     .addHelpText("after", HELP)
     .action(async (tool, path, { hit, bothHit, out, json }) => {
       const made = await exported(tool, path, hit, bothHit);
+      if (tool !== "mllog") await warnOfPlanProfiles(terminal, await loadPlan(path));
       if (out !== undefined) await written(out, made);
       if (json) {
         return terminal.out(answerText("export", { ...made.answer, ...(out === undefined ? {} : { file: out }) }));

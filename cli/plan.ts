@@ -18,6 +18,7 @@ import {
 import { answerText } from "./answers.ts";
 import { EXIT } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { warnOfPlanProfiles } from "./profile_warnings.ts";
 import { SET_HELP, setField } from "./set_option.ts";
 import { priceOptions, withPriceOptions } from "./price_files.ts";
 
@@ -38,7 +39,9 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
     )
     .action(async (file, { json, limit, set, simulate, ...words }) => {
       const { priceFiles = [], asOf, boundary, currency } = await priceOptions(words);
-      const inputs = await planInputs(await loadPlan(file, { limit, set }));
+      const written = await loadPlan(file, { limit, set });
+      await warnOfPlanProfiles(terminal, written);
+      const inputs = await planInputs(written);
       const request = planRequest(
         asOf === undefined ? inputs : { ...inputs, prices: asOf },
         priceFiles.length === 0 ? defaultPriceBook() : withOwnPrices(defaultPriceBook(), priceFiles),

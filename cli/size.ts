@@ -4,6 +4,7 @@ import { hitSizes, hitSizesText, loadPlan, measureSizes, planTables, tableSize }
 import { answerText, type SizedTableAnswer } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
+import { warnOfPlanProfiles } from "./profile_warnings.ts";
 import { tableText } from "./ui/table.ts";
 
 /** `tierbench size`: bytes of a model's tables, to the byte. */
@@ -41,6 +42,7 @@ export function addSize(program: Command, { terminal }: Context): void {
           json === true ? answerText("size", measured) : tableText([head, ...lines]),
         );
       }
+      if (hits !== undefined) await warnOfPlanProfiles(terminal, written);
       const fast = hits === undefined ? undefined : await hitSizes(written, ratiosOf(hits), medium);
       const sizes = planTables(written).map(({ count, ...table }) => ({ ...times(tableSize(table), count), count }));
       if (json === true) {

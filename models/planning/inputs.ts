@@ -19,6 +19,7 @@ import { resolveTier } from "../simulation/resolve.ts";
 import { rangesOf, storeCompute, storeSoftware } from "../simulation/software.ts";
 import { loadSoftware } from "../simulation/software_file.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
+import { profileFaults } from "../workloads/profile_score.ts";
 import { profileAt, scaledLaw } from "../workloads/scaled_law.ts";
 import type { ResolvedPlanFile, ResolvedPlanTable } from "./plan_file.ts";
 import type { PlanInputs, PlannedTable, RowTimes } from "./request.ts";
@@ -137,6 +138,17 @@ function useOf(
     // All rows kept: nothing is missed, whatever the formula's last digit says.
     curve: { rows: sizes, misses: curve.missRatios.map((miss, i) => sizes[i] === rows ? 0 : miss) },
   };
+}
+
+/**
+ * The warnings of the profiles that a plan's tables name: those that are known to be bad.
+ *
+ * @throws {ProfileError} A profile is not known.
+ */
+export async function planProfileFaults({ tables, directory }: ResolvedPlanFile): Promise<string[]> {
+  const words = new Set(Object.values(tables).flatMap(({ profile }) => typeof profile === "string" ? [profile] : []));
+  const profiles = await Promise.all([...words].map((word) => profileAt(word, directory)));
+  return profiles.flatMap((profile) => profileFaults(profile));
 }
 
 /** How popular the rows of a plan's table are. A profile of another number of rows keeps its shape. */

@@ -9,19 +9,9 @@ import { ScenarioError } from "../../base/diagnostics.ts";
 import { wordAt } from "../../base/path_word.ts";
 import { type Profile, ProfileError, type ProfileTable } from "../workloads/profile.ts";
 import { profileLaw } from "../workloads/profile_keys.ts";
+import { lawLeavesOut, scoreFault } from "../workloads/profile_score.ts";
 import { profileAt } from "../workloads/scaled_law.ts";
 import type { Law, ResolvedSimulation, SimulatedProfile, SimulatedTable, Simulation } from "./simulation.ts";
-
-/** What a table of a profile has beside its popularity: a law says nothing of it. */
-function leftOut({ life, popularity, pool, repeats, parent }: ProfileTable): string[] {
-  const drifts = life !== undefined || pool !== undefined ||
-    (popularity.steps ?? []).some((step) => step.life !== undefined);
-  return [
-    ...(drifts ? ["drift"] : []),
-    ...(repeats === undefined ? [] : ["repeats"]),
-    ...(parent === undefined ? [] : ["correlation of tables"]),
-  ];
-}
 
 function tableOf(profile: Profile, wanted: string | undefined, word: string): ProfileTable {
   const { tables } = profile;
@@ -44,10 +34,10 @@ async function lawOf(profile: SimulatedProfile, directory: string): Promise<Law>
   const { name: word, table } = typeof profile === "string" ? { name: profile } : profile;
   const loaded = await profileAt(word, directory);
   const of = tableOf(loaded, table, word);
-  const { rows, weights } = profileLaw(loaded, of.name);
+  const { rows, weights } = profileLaw(loaded, of.name), fault = scoreFault(of);
   return {
     buckets: [...rows].map((count, i) => [Number(count), weights[i] ?? 0] as const),
-    of: { profile: loaded.name, table: of.name, leftOut: leftOut(of) },
+    of: { profile: loaded.name, table: of.name, leftOut: lawLeavesOut(of), ...(fault === undefined ? {} : { fault }) },
   };
 }
 

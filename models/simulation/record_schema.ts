@@ -52,7 +52,7 @@ const scenario = object({
       dim: positive,
       dtype: text,
       slots: figure,
-      law: object({ of: maybe(object({ profile: text, table: text, leftOut: listOf(text) })) }),
+      law: object({ of: maybe(object({ profile: text, table: text, leftOut: listOf(text), fault: maybe(text) })) }),
     })),
   }),
   compute: object({ source: text }),

@@ -61,6 +61,7 @@ const law = oneOf([
         profile: words("Its name."),
         table: words("The table in it."),
         leftOut: described(v.array(v.string()), "What it says beside popularity, which is not simulated."),
+        fault: optional(words("How far its keys miss the trace that it was fitted to, if by more than they should.")),
       }),
       "The profile that the buckets are from, written by tierbench.",
     )),

@@ -36,6 +36,8 @@ export interface LawOrigin {
   readonly table: string;
   /** What the profile says beside popularity, which is not simulated: `drift`, ... */
   readonly leftOut: readonly string[];
+  /** How far keys made from the profile are known to miss the trace, where that is more than it should be. */
+  readonly fault?: string;
 }
 
 /** A shipped profile by its name, or one by the path of its file; with the table in it, where it has several. */

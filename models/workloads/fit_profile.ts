@@ -6,21 +6,24 @@
 
 import type { KeyTableOptions } from "../../ffi/simulator/key_source.ts";
 import { KeyStream } from "../../ffi/simulator/key_stream.ts";
-import { calibrateGaps } from "./fit/calibrate.ts";
+import type { CurveError } from "./fit/bars.ts";
+import { type Chance, chooseLaw, scoreApart, scoreOf } from "./fit/choose.ts";
 import { Columns, type Parent } from "./fit/columns.ts";
-import { type Curves, curvesOfLaw, distanceOf, type Fidelity, originalCurves } from "./fit/fidelity.ts";
-import { fitLaw, type FittedLaw, LAW_KINDS, type LawKind, shiftedGaps } from "./fit/laws.ts";
+import { CHOSEN_BY, type Fidelity } from "./fit/fidelity.ts";
+import { type FittedLaw, type LawKind, shiftedGaps } from "./fit/laws.ts";
+import { FEW_ROWS, NOISE, roundly, secretNumber } from "./fit/noise.ts";
 import { fitZipf } from "./fit/zipf.ts";
 import {
   parseProfile,
   type Profile,
   PROFILE_VERSION,
   ProfileError,
+  type ProfileScore,
   type ProfileTable,
   profileText,
 } from "./profile.ts";
 import type { TraceBatch } from "./trace/batch.ts";
-import { readTrace, type TraceOptions } from "./trace/read.ts";
+import { guessesTables, readTrace, type TraceOptions } from "./trace/read.ts";
 
 export type { Fidelity } from "./fit/fidelity.ts";
 export type { LawKind } from "./fit/laws.ts";
@@ -40,6 +43,11 @@ export interface FitProfileOptions {
   readonly trace?: TraceOptions;
   /** Seed of what is drawn to score laws (0). */
   readonly seed?: number;
+  /**
+   * Numbers in [0, 1) that the noise on counts of single rows is drawn from; absent: the system's, which nobody can make again.
+   * Whoever knows them can take the noise off.
+   */
+  readonly noise?: () => number;
 }
 
 /** What is known of a fitted table. */
@@ -54,9 +62,11 @@ export interface FittedTable {
   readonly rate: number;
   /** What its law has beside popularity. */
   readonly law: LawKind | "zipf";
-  /** Largest distance of miss-ratio curves, original against regenerated. */
+  /** Errors of miss-ratio curves, regenerated against original, by policy. */
   readonly fidelity: Fidelity;
-  /** The same for a plain Zipf law fitted to the counts. */
+  /** The same of a law of the first half alone, on the second; absent where there are too few lookups. */
+  readonly apart?: Fidelity;
+  /** The same for a plain Zipf law fitted to the counts, under LRU and LFU. */
   readonly zipf: Fidelity;
 }
 
@@ -66,49 +76,32 @@ export interface FittedProfile {
   readonly profile: Profile;
   /** Its tables. */
   readonly tables: readonly FittedTable[];
-  /** Distances of all tables together, weighted by accesses. */
+  /** Means of the tables' errors, weighted by accesses. */
   readonly fidelity: Fidelity;
   /** The same for plain Zipf laws. */
   readonly zipf: Fidelity;
+  /** Tables of the trace are numbered, as their names may be keys of users: nobody named the column that they stand in. */
+  readonly numbered: boolean;
 }
 
 const MOST = 1 << 22;
 /** Accesses that all tables together keep, and what each may keep in any case. */
 const MOST_TOGETHER = 1 << 23, LEAST = 2048;
-/** A law with more parts must be this much more faithful. */
-const LEAST_BETTER = 0.002;
-/** Significant digits of shares. */
-const DIGITS = 6;
+/** Significant digits of shares, and of errors. */
+const DIGITS = 4, ERROR_DIGITS = 2;
 /** Heavy hitters of EEG. */
 const HITTERS = 20;
+
+/** What a file says of its noise. */
+const NOISE_SAYS =
+  `Counts of single rows, and the mean of steps of fewer than ${FEW_ROWS} rows, have noise of the law of Laplace whose scale is ` +
+  `${NOISE.accesses} access and ${
+    100 * NOISE.share
+  } % of the count; rows stand in the order of these. Lookups are told to 2 digits.`;
 
 interface Measured {
   readonly stream: KeyStream;
   readonly bags: Map<number, number>;
-}
-
-/** The score that laws are chosen by: distances in units of their targets, 0.01 for LRU and 0.02 for LFU. */
-function badness({ lru, lfu }: Fidelity): number {
-  return Math.max(lru, lfu / 2);
-}
-
-function chooseLaw(stream: KeyStream, keys: BigInt64Array, original: Curves, seed: bigint) {
-  let chosen: { law: FittedLaw; fidelity: Fidelity } | undefined;
-  for (const kind of LAW_KINDS) {
-    const fitted = fitLaw(stream, kind, seed);
-    if (fitted === undefined) continue;
-    const variants = fitted.kept.repeats === undefined
-      ? [fitted.kept]
-      : [fitted.kept, calibrateGaps(fitted.kept, keys, seed + 1000n)];
-    for (const kept of variants) {
-      const fidelity = distanceOf(original, curvesOfLaw(kept, keys.length, original.sizes, seed));
-      if (chosen !== undefined && badness(fidelity) > badness(chosen.fidelity) - LEAST_BETTER) continue;
-      chosen = { law: { ...fitted, kept }, fidelity };
-    }
-    if (chosen !== undefined && badness(chosen.fidelity) < LEAST_BETTER) break;
-  }
-  if (chosen === undefined) throw new ProfileError("Cannot fit a law: the table has no accesses");
-  return chosen;
 }
 
 const short = (x: number) => Number(x.toPrecision(DIGITS));
@@ -153,9 +146,42 @@ function bagsOf({ bags }: Measured): ProfileTable["bags"] {
   return out;
 }
 
-function plainZipf(stream: KeyStream): KeyTableOptions {
-  const { s, q } = fitZipf(stream, { hitters: 0, shift: false });
+function plainZipf(stream: KeyStream, { random }: Chance): KeyTableOptions {
+  const { s, q } = fitZipf(stream, { hitters: 0, shift: false, random });
   return { steps: [], tail: { law: "zipf", rows: stream.facts().rows, s, q, life: 0 } };
+}
+
+/** What FBGEMM's EEG can say of a table, with the law of it. */
+function zipfTable(
+  name: string,
+  stream: KeyStream,
+  bags: ProfileTable["bags"],
+  { random }: Chance,
+): { table: ProfileTable; law: KeyTableOptions } {
+  const { rows } = stream.facts();
+  const law = fitZipf(stream, { hitters: HITTERS, shift: true, random });
+  const hitters = law.heavyHitters.map(short), q = Math.max(law.q, hitters.length);
+  const table: ProfileTable = {
+    name,
+    rows: law.rows,
+    count: 1,
+    bags,
+    popularity: {
+      ...(hitters.length === 0 ? {} : { heavyHitters: hitters }),
+      ...(law.rows > hitters.length ? { zipf: { s: short(law.s), q: short(q) } } : {}),
+    },
+  };
+  const tail = { law: "zipf" as const, rows: rows - hitters.length, s: law.s, q, life: 0 };
+  const steps = hitters.map((share) => ({ rows: 1, share, life: 0 }));
+  return { table, law: { steps, ...(tail.rows > 0 ? { tail } : {}) } };
+}
+
+/** Errors as they stand in the file. */
+function written(errors: Fidelity): Record<string, CurveError> {
+  const few = (x: number) => Number(x.toPrecision(ERROR_DIGITS));
+  return Object.fromEntries(
+    Object.entries(errors).map(([policy, { mean, largest }]) => [policy, { mean: few(mean), largest: few(largest) }]),
+  );
 }
 
 function fitTable(
@@ -163,36 +189,34 @@ function fitTable(
   measured: Measured,
   options: FitProfileOptions,
 ): { table: ProfileTable; fitted: FittedTable } {
-  const { stream } = measured, seed = BigInt(options.seed ?? 0);
-  const { accesses, kept, rows, rate } = stream.facts(), keys = stream.keys(), bags = bagsOf(measured);
-  const facts = { name, accesses, keys: rows, rate };
-  const original = originalCurves(keys);
-  const score = (law: KeyTableOptions) => distanceOf(original, curvesOfLaw(law, keys.length, original.sizes, seed));
-  const zipf = score(plainZipf(stream));
+  const { stream } = measured, bags = bagsOf(measured);
+  const chance: Chance = { seed: BigInt(options.seed ?? 0), random: options.noise ?? secretNumber };
+  const { accesses, kept, rows, rate } = stream.facts(), keys = stream.keys();
+  const zipf = scoreOf(plainZipf(stream, chance), keys, chance, CHOSEN_BY);
+  let table: ProfileTable, law: KeyTableOptions, kind: FittedTable["law"];
+  let again: Parameters<typeof scoreApart>[0];
   if (options.law === "zipf") {
-    const law = fitZipf(stream, { hitters: HITTERS, shift: true });
-    const hitters = law.heavyHitters.map(short), q = Math.max(law.q, hitters.length);
-    const table: ProfileTable = {
-      name,
-      rows: law.rows,
-      count: 1,
-      bags,
-      popularity: {
-        ...(hitters.length === 0 ? {} : { heavyHitters: hitters }),
-        ...(law.rows > hitters.length ? { zipf: { s: short(law.s), q: short(q) } } : {}),
-      },
-    };
-    const tail = { law: "zipf" as const, rows: rows - hitters.length, s: law.s, q, life: 0 };
-    const steps = hitters.map((share) => ({ rows: 1, share, life: 0 }));
-    return {
-      table,
-      fitted: { ...facts, law: "zipf", fidelity: score({ steps, ...(tail.rows > 0 ? { tail } : {}) }), zipf },
-    };
+    ({ table, law } = zipfTable(name, stream, bags, chance));
+    kind = "zipf";
+    again = (half) => zipfTable(name, half, bags, chance).law;
+  } else {
+    const fitted = chooseLaw(stream, keys, chance);
+    if (fitted === undefined) throw new ProfileError("Cannot fit a law: the table has no accesses");
+    ({ kept: law, kind } = fitted);
+    table = tableOf(name, fitted, bags, accesses / Math.max(1, kept));
+    again = (half, own) => chooseLaw(half, own, chance, [fitted.kind])?.kept;
   }
-  const { law, fidelity } = chooseLaw(stream, keys, original, seed);
+  const fidelity = scoreOf(law, keys, chance), apart = scoreApart(again, keys, chance);
+  const score: ProfileScore = {
+    lookups: roundly(keys.length),
+    rowsKept: short(rate),
+    errors: written(fidelity),
+    ...(apart === undefined ? {} : { apart: { lookups: roundly(apart.lookups), errors: written(apart.errors) } }),
+  };
+  const facts = { name, accesses, keys: rows, rate, law: kind };
   return {
-    table: tableOf(name, law, bags, accesses / Math.max(1, kept)),
-    fitted: { ...facts, law: law.kind, fidelity, zipf },
+    table: { ...table, score },
+    fitted: { ...facts, fidelity, ...(apart === undefined ? {} : { apart: apart.errors }), zipf },
   };
 }
 
@@ -201,11 +225,15 @@ function shareOf(tables: number): number {
   return Math.max(LEAST, Math.min(MOST, MOST_TOGETHER / 2 ** Math.ceil(Math.log2(tables))));
 }
 
-/** Distances of several tables, weighted by their accesses. */
+/** Errors of several tables, weighted by their accesses. */
 function together(tables: readonly FittedTable[], of: "fidelity" | "zipf"): Fidelity {
   const sum = tables.reduce((total, { accesses }) => total + accesses, 0);
-  const mean = (policy: keyof Fidelity) => tables.reduce((total, t) => total + t[of][policy] * t.accesses, 0) / sum;
-  return { lru: mean("lru"), lfu: mean("lfu") };
+  const policies = Object.keys(tables[0]?.[of] ?? {}) as (keyof Fidelity)[];
+  return Object.fromEntries(policies.map((policy) => {
+    const mean = (what: keyof CurveError) =>
+      tables.reduce((total, table) => total + (table[of][policy]?.[what] ?? 0) * table.accesses, 0) / sum;
+    return [policy, { mean: mean("mean"), largest: mean("largest") }];
+  }));
 }
 
 /** Parents stand before their children. */
@@ -226,7 +254,7 @@ function ordered(tables: readonly ProfileTable[], parents: ReadonlyMap<string, P
 }
 
 /**
- * Fits a profile to a trace. The profile holds no keys.
+ * Fits a profile to a trace. The profile holds no keys, no exact count of a row, and its own score.
  *
  * @param trace Path of a trace (`docs/profiles.md` tells its forms), or its batches.
  * @param options Name of the profile; how much is kept.
@@ -238,12 +266,16 @@ export async function fitProfile(
   options: FitProfileOptions,
 ): Promise<FittedProfile> {
   const measured = new Map<string, Measured>(), columns = new Columns();
+  const numbered = typeof trace === "string" && await guessesTables(trace, options.trace);
+  const numbers = new Map<string, string>();
   try {
     for await (
-      const { table, keys, bags } of typeof trace === "string"
+      const { table: word, keys, bags } of typeof trace === "string"
         ? readTrace(trace, { ...options.trace, reuse: true })
         : trace
     ) {
+      const table = numbered ? numbers.get(word) ?? `table ${numbers.size + 1}` : word;
+      numbers.set(word, table);
       let found = measured.get(table);
       if (found === undefined) {
         const share = shareOf(measured.size + 1), before = shareOf(Math.max(1, measured.size));
@@ -268,13 +300,16 @@ export async function fitProfile(
       profileText({
         tierbenchProfile: PROFILE_VERSION,
         name: options.name,
-        about: `Fitted to a trace of ${tables.reduce((sum, { accesses }) => sum + accesses, 0)} accesses.`,
+        about: `Fitted to a trace of about ${
+          roundly(tables.reduce((sum, { accesses }) => sum + accesses, 0))
+        } accesses.`,
         origin: { source: "tierbench profile", mark: "measured" },
+        noise: { law: "laplace", ...NOISE, says: NOISE_SAYS },
         tables: ordered(fits.map(({ table }) => table), columns.parents()),
       }),
       `"${options.name}"`,
     );
-    return { profile, tables, fidelity: together(tables, "fidelity"), zipf: together(tables, "zipf") };
+    return { profile, tables, fidelity: together(tables, "fidelity"), zipf: together(tables, "zipf"), numbered };
   } finally {
     for (const { stream } of measured.values()) stream[Symbol.dispose]();
   }

@@ -10,11 +10,14 @@ import { pathText } from "../../base/diagnostics.ts";
 import { readUserText, withoutMark } from "../../base/user_file.ts";
 import * as v from "../../base/valibot.ts";
 import { validate } from "../../base/validate.ts";
+import type { CurveError } from "./fit/bars.ts";
 
 const FOLDER = new URL("./profiles/", import.meta.url);
 
-/** Version of the format. */
-export const PROFILE_VERSION = 1;
+/** Version of the format that is written. */
+export const PROFILE_VERSION = 2;
+/** Versions that are read: 1 has no score, and no noise was told. */
+const VERSIONS = [1, PROFILE_VERSION] as const;
 
 const MOST_ROWS = 2 ** 53;
 const MOST_BAG = 4095;
@@ -45,6 +48,13 @@ const popularity = v.strictObject({
   foldedZipf: v.optional(v.strictObject({ s: v.pipe(v.number(), v.minValue(1.0001), v.maxValue(100)) })),
 });
 
+const curveError = v.strictObject({ mean: share, largest: share });
+const curveErrors = v.pipe(
+  v.record(v.string(), curveError),
+  v.check((errors) => Object.keys(errors).length > 0, "expected a policy at least"),
+);
+const about = v.pipe(v.number(), v.minValue(0), v.maxValue(MOST_ROWS));
+
 const table = v.strictObject({
   name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
   rows,
@@ -65,16 +75,26 @@ const table = v.strictObject({
     gaps: v.pipe(v.array(share), v.minLength(1), v.maxLength(200)),
   })),
   parent: v.optional(v.strictObject({ table: v.string(), share })),
+  score: v.optional(v.strictObject({
+    lookups: about,
+    rowsKept: share,
+    errors: curveErrors,
+    apart: v.optional(v.strictObject({ lookups: about, errors: curveErrors })),
+  })),
 });
 
 const schema: v.GenericSchema<unknown, Profile> = v.strictObject({
-  tierbenchProfile: v.literal(PROFILE_VERSION, `expected version ${PROFILE_VERSION}`),
+  tierbenchProfile: v.custom<1 | 2>(
+    (version) => VERSIONS.some((known) => known === version),
+    `expected version ${VERSIONS.join(" or ")}; a newer tierbench wrote it, or fit it again with tierbench profile`,
+  ),
   name: v.pipe(v.string(), v.minLength(1), v.maxLength(100)),
   about: v.string(),
   origin: v.strictObject({
     source: v.string(),
     mark: v.picklist(["published", "computed", "measured", "assumed"]),
   }),
+  noise: v.optional(v.strictObject({ law: v.literal("laplace"), accesses: about, share, says: v.string() })),
   tables: v.pipe(v.array(table), v.minLength(1, "expected at least one table"), v.maxLength(4096)),
 });
 
@@ -120,18 +140,36 @@ export interface ProfileTable {
   readonly repeats?: { readonly share: number; readonly gaps: readonly number[] } | undefined;
   /** A table before this one, and the share of samples that take the rank at the quantile of its rank. */
   readonly parent?: { readonly table: string; readonly share: number } | undefined;
+  /** How faithful keys made from it are to the trace that it was fitted to. */
+  readonly score?: ProfileScore | undefined;
+}
+
+/** Errors of miss-ratio curves, keys made from a table against its trace, by policy: those of the store, and `opt`. */
+export interface ProfileScore {
+  /** About so many lookups of the trace, from its beginning, that were compared. */
+  readonly lookups: number;
+  /** Share of the trace's rows whose lookups these are: below 1 a sample of rows. */
+  readonly rowsKept: number;
+  /** The errors. */
+  readonly errors: Readonly<Record<string, CurveError>>;
+  /** The same of a law that was fitted to the first half alone, on about so many lookups of the second, which it never saw. */
+  readonly apart?: { readonly lookups: number; readonly errors: Readonly<Record<string, CurveError>> } | undefined;
 }
 
 /** A profile: what a stream of keys is like. */
 export interface Profile {
   /** Version of the format. */
-  readonly tierbenchProfile: 1;
+  readonly tierbenchProfile: 1 | 2;
   /** Its name. */
   readonly name: string;
   /** One sentence for people. */
   readonly about: string;
   /** Where its numbers come from, and how sure they are. */
   readonly origin: { readonly source: string; readonly mark: "published" | "computed" | "measured" | "assumed" };
+  /** Noise on what it says of single rows: its law, its scale (so many accesses and such a share of the count), and that in words. */
+  readonly noise?:
+    | { readonly law: "laplace"; readonly accesses: number; readonly share: number; readonly says: string }
+    | undefined;
   /** Its tables. */
   readonly tables: readonly ProfileTable[];
 }
@@ -244,7 +282,7 @@ export function profileText(profile: Profile): string {
   // Steps and pairs of numbers on one line each.
   return `${
     text.replaceAll(
-      /[[{][^[\]{}"]*(?:"(?:rows|share|life)": [^[\]{}"]*)*[\]}]/g,
+      /[[{][^[\]{}"]*(?:"(?:rows|share|life|mean|largest)": [^[\]{}"]*)*[\]}]/g,
       (part) => part.replaceAll(/\s+/g, " "),
     )
   }\n`;

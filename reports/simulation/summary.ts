@@ -291,9 +291,13 @@ function labelOf(one: Pick<SimulatedRecord, "configuration" | "point">, told?: R
 function notesOf({ run: { scenario }, cases }: SimulationResult): string[] {
   const left = scenario.workload.tables.flatMap(({ name, law }) => {
     if (!("buckets" in law) || law.of === undefined) return [];
-    const { profile, table, leftOut } = law.of;
+    const { profile, table, leftOut, fault } = law.of;
     const without = leftOut.length === 0 ? "" : `; what it says of ${leftOut.join(" and ")} is not simulated`;
-    return [`Rows of ${name} are as popular as those of "${table}" in the profile "${profile}"${without}`];
+    return [
+      `Rows of ${name} are as popular as those of "${table}" in the profile "${profile}"${without}${
+        fault === undefined ? "" : `. That profile is bad: ${fault}`
+      }`,
+    ];
   });
   const traces = cases.flatMap(({ case: label, rows, hits }) => {
     if (hits?.trace === undefined) return [];

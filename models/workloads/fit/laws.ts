@@ -8,6 +8,7 @@ import type { KeyStep, KeyTableOptions } from "../../../ffi/simulator/key_source
 import type { KeyStream } from "../../../ffi/simulator/key_stream.ts";
 import { gapClass, gapCount, gapFirst } from "./gaps.ts";
 import { type Component, fitMixture, type Mixture, usedOf } from "./mixture.ts";
+import { FEW_ROWS, noised } from "./noise.ts";
 import { stepsOf } from "./steps.ts";
 
 /** What a law may have beside popularity. */
@@ -79,9 +80,15 @@ export function shiftedGaps({ share, gaps }: Repeats, factor: number): Repeats {
  * @param stream The measured stream.
  * @param kind What the law may have.
  * @param seed Of what is told apart at random.
+ * @param random Numbers in [0, 1) that noise on the counts of single rows is drawn from.
  * @returns Nothing if the stream has no repeats to speak of, and the kind asks for them.
  */
-export function fitLaw(stream: KeyStream, kind: LawKind, seed: bigint): FittedLaw | undefined {
+export function fitLaw(
+  stream: KeyStream,
+  kind: LawKind,
+  seed: bigint,
+  random: () => number,
+): FittedLaw | undefined {
   const { accesses, kept, rate } = stream.facts();
   const lives = kind.includes("lives"), cut = kind === "returning lives" || kind === "lives+repeats";
   stream.lives(false);
@@ -96,15 +103,19 @@ export function fitLaw(stream: KeyStream, kind: LawKind, seed: bigint): FittedLa
     : fitMixture(groups, { accesses, lives, rounds: ROUNDS.kept });
   const grouped = groups.rows.reduce((sum, rows, g) => sum + rows * (groups.count[g] ?? 0), 0);
   const ofKept = apart.filter((row) => row.kept), counted = apart.filter((row) => !row.kept);
-  const one = (count: number): KeyStep => ({ rows: 1, share: count, life: 0 });
-  const heads = ofKept.map(({ count }) => one(count));
-  const rest = grouped > 0 ? scaled(stepsOf(mixture.components), 1, grouped, 1) : [];
+  const heads = ofKept.map(({ count }) => single(count, random));
+  const rest = (grouped > 0 ? scaled(stepsOf(mixture.components), 1, grouped, 1) : [])
+    .map((step) =>
+      step.rows < FEW_ROWS ? { ...step, share: step.rows * noised(step.share / step.rows, random) } : step
+    );
   const pool = poolOf(mixture.components, accesses, rows - ofKept.length);
   const keptSteps = normalised([...heads, ...scaled(rest, 1, 1, kept / accesses)]);
-  const whole = normalised([
-    ...counted.map(({ count }) => one(count)),
-    ...scaled([...heads, ...rest], 1 / rate, 1 / rate, 1),
-  ]);
+  const whole = normalised(
+    byRate([
+      ...counted.map(({ count }) => single(count, random)),
+      ...scaled([...heads, ...rest], 1 / rate, 1 / rate, 1),
+    ]),
+  );
   return {
     kind,
     kept: {
@@ -118,6 +129,16 @@ export function fitLaw(stream: KeyStream, kind: LawKind, seed: bigint): FittedLa
       ...(repeats === undefined ? {} : { repeats }),
     },
   };
+}
+
+/** Steps by the rate of their rows, highest first: not in the order in which rows came. */
+function byRate(steps: readonly KeyStep[]): KeyStep[] {
+  return [...steps].sort((a, b) => b.share / b.rows - a.share / a.rows);
+}
+
+/** A row that stands alone, by its count with noise. */
+function single(count: number, random: () => number): KeyStep {
+  return { rows: 1, share: noised(count, random), life: 0 };
 }
 
 /** Below this share of lives on rows that were there before, each life is a new row. */

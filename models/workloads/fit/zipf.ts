@@ -6,6 +6,7 @@
  */
 
 import type { KeyStream } from "../../../ffi/simulator/key_stream.ts";
+import { noised } from "./noise.ts";
 
 /** A fitted Zipf law: rank r of the rows behind the heavy hitters has weight (r + q)^-s. */
 interface ZipfFit {
@@ -70,9 +71,13 @@ function best(likelihood: (x: number) => number, low: number, high: number): num
  * Fits a Zipf law.
  *
  * @param stream The measured stream.
- * @param options How many rows stand in front of the law, and whether q may differ from 0.
+ * @param options How many rows stand in front of the law, and whether q may differ from 0; numbers in [0, 1) that noise on the
+ * shares of those rows is drawn from.
  */
-export function fitZipf(stream: KeyStream, options: { readonly hitters: number; readonly shift: boolean }): ZipfFit {
+export function fitZipf(
+  stream: KeyStream,
+  options: { readonly hitters: number; readonly shift: boolean; readonly random: () => number },
+): ZipfFit {
   const all = ranked(stream), total = all.reduce((sum, { rows, count }) => sum + rows * count, 0);
   const front = all.slice(0, options.hitters).filter(({ rows }) => rows === 1);
   const rest = all.slice(front.length);
@@ -92,5 +97,6 @@ export function fitZipf(stream: KeyStream, options: { readonly hitters: number; 
     const s = best(likelihood, 0, MOST_S);
     if (likelihood(s) > found.likelihood) found = { s, q, likelihood: likelihood(s) };
   }
-  return { rows: rows + front.length, s: found.s, q: found.q, heavyHitters: front.map(({ count }) => count / total) };
+  const heavyHitters = front.map(({ count }) => noised(count, options.random) / total).sort((a, b) => b - a);
+  return { rows: rows + front.length, s: found.s, q: found.q, heavyHitters };
 }

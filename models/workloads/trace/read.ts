@@ -134,6 +134,21 @@ export async function* readTrace(
   yield* readFormat(bytes, formatOf(await bytes.peek(HEAD), path, options.format), options);
 }
 
+/**
+ * Whether the tables of a trace are words of a column that neither a header nor the user named: those may be anything, names of users
+ * among it.
+ *
+ * @param path Its file.
+ * @param options As {@linkcode readTrace} takes them.
+ * @throws {TraceError} If it cannot be read.
+ */
+export async function guessesTables(path: string, options: TraceOptions = {}): Promise<boolean> {
+  using bytes = await TraceBytes.open(path);
+  if (options.columns !== undefined || formatOf(await bytes.peek(HEAD), path, options.format) !== "text") return false;
+  const { table, header } = await textLayout(bytes, options);
+  return table !== undefined && !header;
+}
+
 /** Distinct keys are counted exactly up to so many, then by the share of hashes below a bound (k minimum values). */
 const COUNTED = 4096;
 

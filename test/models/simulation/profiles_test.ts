@@ -96,6 +96,15 @@ Deno.test("a profile from a file starts at the simulation's folder; its drift is
     assertEquals(table.law.of, { profile: "own", table: "retail", leftOut: ["drift"] });
     const { cautions } = summariseSimulation(await runSimulation(resolved));
     assert(cautions.some((text) => text.includes("what it says of drift is not simulated")), cautions.join("\n"));
+    assert(!cautions.some((text) => text.includes("is bad")), cautions.join("\n"));
+    // A score beyond the bars is told, too.
+    const score = { lookups: 1000, rowsKept: 1, errors: { sieve: { mean: 0.05, largest: 0.2 } } };
+    const bad = { ...own, tables: own.tables.map((each) => ({ ...each, score })) };
+    await Deno.writeTextFile(join(folder, "own.json"), JSON.stringify(bad));
+    const told = summariseSimulation(
+      await runSimulation(await resolveSimulation(simulation({ profile: "own.json" }), folder)),
+    );
+    assert(told.cautions.some((text) => text.includes("That profile is bad: ") && text.includes("sieve by 0.050")));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -130,5 +130,5 @@ Deno.test("parseProfile() names what is wrong", () => {
     ] as const
   ) assertThrows(() => parseProfile(text(over), "p"), ProfileError, message);
   assertThrows(() => parseProfile("{", "p"), ProfileError, "no JSON");
-  assertThrows(() => parseProfile('{"tierbenchProfile": 2}', "p"), ProfileError, "expected version 1");
+  assertThrows(() => parseProfile('{"tierbenchProfile": 3}', "p"), ProfileError, "expected version 1 or 2");
 });

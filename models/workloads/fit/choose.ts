@@ -1,0 +1,108 @@
+/**
+ * The law of a table's keys that is most faithful, and how faithful it is.
+ *
+ * @module
+ */
+
+import type { ReplayPolicy } from "../../../ffi/replay.ts";
+import type { KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
+import { KeyStream } from "../../../ffi/simulator/key_stream.ts";
+import { calibrateGaps } from "./calibrate.ts";
+import {
+  badness,
+  cacheSizes,
+  CHOSEN_BY,
+  type Curves,
+  curvesOf,
+  curvesOfLaw,
+  distanceOf,
+  type Fidelity,
+  SCORED,
+} from "./fidelity.ts";
+import { fitLaw, type FittedLaw, LAW_KINDS, type LawKind } from "./laws.ts";
+
+/** A law with more parts must be this much more faithful, in units of the bars. */
+const LEAST_BETTER = 0.1;
+/** Fewer lookups are not halved to score a law on what it never saw. */
+const LEAST_HALVED = 4096;
+
+/** What random choices are made from. */
+export interface Chance {
+  /** Seed of what is drawn to score laws. */
+  readonly seed: bigint;
+  /** Numbers in [0, 1) that noise is drawn from. */
+  readonly random: () => number;
+}
+
+/**
+ * Tries laws from the plainest on.
+ *
+ * @param stream The measured stream.
+ * @param keys The keys of it that were kept.
+ * @param kinds Laws to try.
+ * @returns Nothing if the stream has no accesses.
+ */
+export function chooseLaw(
+  stream: KeyStream,
+  keys: BigInt64Array<ArrayBuffer>,
+  { seed, random }: Chance,
+  kinds: readonly LawKind[] = LAW_KINDS,
+): FittedLaw | undefined {
+  const original = kinds.length > 1
+    ? curvesOf(keys, { sizes: cacheSizes(keys), uncounted: 0 }, CHOSEN_BY)
+    : { sizes: [], uncounted: 0, misses: new Map() };
+  let chosen: { law: FittedLaw; bad: number } | undefined;
+  for (const kind of kinds) {
+    const fitted = fitLaw(stream, kind, seed, random);
+    if (fitted === undefined) continue;
+    const variants = fitted.kept.repeats === undefined
+      ? [fitted.kept]
+      : [fitted.kept, calibrateGaps(fitted.kept, keys, seed + 1000n)];
+    for (const kept of variants) {
+      const bad = kinds.length > 1 ? badness(errorsOf(kept, keys, original, seed)) : 0;
+      if (chosen !== undefined && bad > chosen.bad - LEAST_BETTER) continue;
+      chosen = { law: { ...fitted, kept }, bad };
+    }
+    if (chosen !== undefined && chosen.bad < LEAST_BETTER) break;
+  }
+  return chosen?.law;
+}
+
+function errorsOf(law: KeyTableOptions, keys: BigInt64Array, original: Curves, seed: bigint): Fidelity {
+  return distanceOf(original, curvesOfLaw(law, keys.length, original, seed));
+}
+
+/**
+ * Errors of the curves of a law on the keys that were kept.
+ *
+ * @param policies Which are replayed.
+ */
+export function scoreOf(
+  law: KeyTableOptions,
+  keys: BigInt64Array<ArrayBuffer>,
+  { seed }: Chance,
+  policies: readonly ReplayPolicy[] = SCORED,
+): Fidelity {
+  return errorsOf(law, keys, curvesOf(keys, { sizes: cacheSizes(keys), uncounted: 0 }, policies), seed);
+}
+
+/**
+ * Errors of a law that was fitted to the first half of some keys, on the second half, for which the first fills the caches.
+ *
+ * @param fit Fits a law to a stream and its keys.
+ * @returns Nothing if there are too few keys to halve, or no law fits the half.
+ */
+export function scoreApart(
+  fit: (stream: KeyStream, keys: BigInt64Array<ArrayBuffer>) => KeyTableOptions | undefined,
+  keys: BigInt64Array<ArrayBuffer>,
+  { seed }: Chance,
+): { readonly lookups: number; readonly errors: Fidelity } | undefined {
+  if (keys.length < LEAST_HALVED) return undefined;
+  const half = keys.length >> 1, first = keys.slice(0, half);
+  using stream = new KeyStream(Math.max(1024, half + 1));
+  stream.add(first);
+  const law = fit(stream, first);
+  if (law === undefined) return undefined;
+  const original = curvesOf(keys, { sizes: cacheSizes(keys), uncounted: half }, SCORED);
+  return { lookups: keys.length - half, errors: errorsOf(law, keys, original, seed) };
+}
