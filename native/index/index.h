@@ -3,8 +3,8 @@
  * The idea: bucketised open addressing in many small segments. A bucket is one cache line: five int64 keys, the low 32
  * bits of five 36-bit locations, and a word with their high 4 bits, an overflow mark and a change count; 12.8 bytes a
  * slot, found, read and checked with one memory access. A segment is an array of buckets of any number, chosen by the
- * top bits of the hash through a directory; inside it a key's home bucket comes from the low bits, and a full bucket
- * overflows into the next. A segment that fills up is rebuilt alone, an eighth larger, or split in two at its largest
+ * top bits of the hash through a directory; inside it a key's home bucket comes from the low bits, and what is
+ * full overflows into others near it (ts_segment_visit). A segment that fills up is rebuilt alone, an eighth larger, or split in two at its largest
  * size: the index never doubles, never stops for longer than one segment takes, and readers go on in the old segment
  * until the new one is published; the old one is freed after they left (base/epoch.h).
  *
@@ -106,7 +106,7 @@ void ts_index_read(uint32_t level, const int64_t *keys, const uint64_t *hashes, 
 /* The two halves of ts_index_read: the home buckets, and what they leave, which is asked for and best read later. left[n]
  * receives the keys of which that is so, by number; returns how many. */
 typedef struct ts_index_left {
-  uint32_t key, bucket;
+  uint32_t key, step; /* how many buckets its search has gone beyond its home */
 } ts_index_left;
 uint32_t ts_index_read_home(uint32_t level, const int64_t *keys, const uint64_t *hashes, const ts_index_home *homes,
                             uint32_t n, const ts_index_home *next, uint32_t coming, ts_location *locations,

@@ -34,7 +34,6 @@ TS_PROBE_INLINE uint32_t read_home(ts_probe_match *match, const int64_t *keys, c
     const ts_bucket *b = homes[i].bucket;
     if (i < coming) __builtin_prefetch(next[i].bucket);
     uint32_t more = ts_probe_step(match, b, keys[i], hashes[i], homes[i].segment, &locations[i]);
-    __builtin_prefetch(b + more); /* almost always the next bucket, and harmless where it is not */
     left[count].key = i;
     count += more;
   }

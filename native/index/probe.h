@@ -46,8 +46,13 @@ TS_PROBE_INLINE uint32_t ts_probe_step(ts_probe_match *match, const ts_bucket *b
   return (hits == 0) & (meta / TS_BUCKET_OVERFLOW);
 }
 
+/* Asks for the bucket that a key's search visits next. */
+TS_PROBE_INLINE void ts_probe_next(const ts_segment *s, uint64_t hash, uint32_t step) {
+  __builtin_prefetch(ts_segment_bucket(s, ts_segment_visit(s, hash, step + 1)));
+}
+
 /* One more bucket for each of left[0..count), or with `all` as many as it takes; returns how many keys stay there. Their
- * next buckets are asked for: b + 1 is almost always the one, and harmless where it is not. */
+ * next buckets are asked for. */
 TS_PROBE_INLINE uint32_t ts_probe_read_on(ts_probe_match *match, const int64_t *keys, const uint64_t *hashes,
                                           const ts_index_home *homes, ts_index_left *left, uint32_t count, bool all,
                                           ts_location *locations) {
@@ -55,28 +60,29 @@ TS_PROBE_INLINE uint32_t ts_probe_read_on(ts_probe_match *match, const int64_t *
     const ts_bucket *next[TS_PROBE_GROUP];
     for (uint32_t p = 0; p < count; p++) {
       const ts_segment *s = homes[left[p].key].segment;
-      left[p].bucket = ts_segment_after(s, left[p].bucket);
-      ts_probe_touch(next[p] = ts_segment_bucket(s, left[p].bucket));
+      ts_probe_touch(next[p] = ts_segment_bucket(s, ts_segment_visit(s, hashes[left[p].key], ++left[p].step)));
     }
     uint32_t still = 0;
     for (uint32_t p = 0; p < count; p++) {
       const uint32_t i = left[p].key;
       const ts_segment *s = homes[i].segment;
-      const bool home = left[p].bucket == ts_segment_home(s, hashes[i]); /* once around */
-      uint32_t more = ts_probe_step(match, next[p], keys[i], hashes[i], s, &locations[i]) & !home;
-      __builtin_prefetch(next[p] + more);
-      left[still] = left[p];
-      still += more;
+      const bool last = left[p].step == s->buckets; /* once around */
+      if (!ts_probe_step(match, next[p], keys[i], hashes[i], s, &locations[i]) || last) continue;
+      ts_probe_next(s, hashes[i], left[p].step);
+      left[still++] = left[p];
     }
     count = still;
   } while (all && count > 0);
   return count;
 }
 
-/* Fills in the buckets of left[0..count) that were looked at. */
+/* Fills in that the homes of left[0..count) were looked at, and asks for what comes next. */
 TS_PROBE_INLINE void ts_probe_at_home(const uint64_t *hashes, const ts_index_home *homes, ts_index_left *left,
                                       uint32_t count) {
-  for (uint32_t p = 0; p < count; p++) left[p].bucket = ts_segment_home(homes[left[p].key].segment, hashes[left[p].key]);
+  for (uint32_t p = 0; p < count; p++) {
+    left[p].step = 0;
+    ts_probe_next(homes[left[p].key].segment, hashes[left[p].key], 0);
+  }
 }
 
 #ifdef TS_PROBE_VECTORS

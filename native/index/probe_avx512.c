@@ -78,11 +78,7 @@ AVX512 static inline uint32_t locations_of(const answers *a, const int64_t *keys
                                                     _mm512_load_si512(a->meta + i), valid);
     _mm512_mask_storeu_epi64(locations + i, (__mmask8)valid, found.first);
     _mm512_mask_storeu_epi64(locations + i + 8, (__mmask8)(valid >> 8), found.second);
-    for (uint32_t more = found.more; more != 0; more &= more - 1) {
-      left[count].key = i + (uint32_t)__builtin_ctz(more);
-      /* Almost always the next bucket, and harmless where it is not. */
-      __builtin_prefetch((const ts_bucket *)homes[left[count++].key].bucket + 1);
-    }
+    for (uint32_t more = found.more; more != 0; more &= more - 1) left[count++].key = i + (uint32_t)__builtin_ctz(more);
     for (uint32_t empty = found.empty; TS_UNLIKELY(empty != 0); empty &= empty - 1) {
       const uint32_t j = i + (uint32_t)__builtin_ctz(empty);
       locations[j] = ts_segment_find(homes[j].segment, keys[j], hashes[j]);

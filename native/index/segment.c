@@ -1,4 +1,4 @@
-/* segment.c - see segment.h. A key goes to its home bucket or, if that is full, to the next one with a free slot; every
+/* segment.c - see segment.h. A key goes to the first bucket with a free slot of those that a search for it visits; every
  * full bucket on the way gets the overflow mark. A search follows the marks, so that a miss ends at the first bucket
  * that nobody had to pass. */
 #include "index/segment.h"
@@ -64,22 +64,19 @@ ts_segment *ts_segment_create(ts_blocks *blocks, uint32_t buckets, uint32_t dept
 }
 
 ts_location ts_segment_find(const ts_segment *s, int64_t key, uint64_t hash) {
-  uint32_t b = ts_segment_home(s, hash);
-  for (uint32_t tried = 0; tried < s->buckets; tried++) {
-    const ts_bucket *bucket = ts_segment_bucket(s, b);
+  for (uint32_t step = 0; step <= s->buckets; step++) {
+    const ts_bucket *bucket = ts_segment_bucket(s, ts_segment_visit(s, hash, step));
     ts_bucket_answer answer;
     for (uint32_t spins = 0; !ts_bucket_look(bucket, key, &answer); spins++)
       if (spins > SPINS_BEFORE_YIELD) sched_yield(); /* the writer may not be running */
     if (answer.location != TS_LOCATION_NONE || !answer.overflow) return answer.location;
-    b = ts_segment_after(s, b);
   }
   return TS_LOCATION_NONE;
 }
 
 bool ts_segment_locate(const ts_segment *s, int64_t key, uint64_t hash, ts_bucket **bucket, uint32_t *slot) {
-  uint32_t b = ts_segment_home(s, hash);
-  for (uint32_t tried = 0; tried < s->buckets; tried++) {
-    ts_bucket *at = ts_segment_bucket(s, b);
+  for (uint32_t step = 0; step <= s->buckets; step++) {
+    ts_bucket *at = ts_segment_bucket(s, ts_segment_visit(s, hash, step));
     for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
       if (ts_bucket_key(at, j) != key || ts_bucket_location(at, j) == TS_BUCKET_EMPTY) continue;
       *bucket = at;
@@ -87,25 +84,23 @@ bool ts_segment_locate(const ts_segment *s, int64_t key, uint64_t hash, ts_bucke
       return true;
     }
     if ((ts_bucket_meta(at) & TS_BUCKET_OVERFLOW) == 0) return false;
-    b = ts_segment_after(s, b);
   }
   return false;
 }
 
-/* The first free slot from bucket b on. There is one: a segment is never filled to the last. Marks what it passes. */
-static inline ts_bucket *place_for(const ts_segment *s, uint32_t b, uint32_t *slot) {
-  for (;;) {
-    ts_bucket *bucket = ts_segment_bucket(s, b);
+/* The first free slot for a key. There is one: a segment is never filled to the last. Marks what it passes. */
+static inline ts_bucket *place_for(const ts_segment *s, uint64_t hash, uint32_t *slot) {
+  for (uint32_t step = 0;; step++) {
+    ts_bucket *bucket = ts_segment_bucket(s, ts_segment_visit(s, hash, step));
     *slot = ts_bucket_free_slot(bucket);
     if (*slot < TS_BUCKET_SLOTS) return bucket;
     if ((ts_bucket_meta(bucket) & TS_BUCKET_OVERFLOW) == 0) ts_bucket_mark(bucket, true);
-    b = ts_segment_after(s, b);
   }
 }
 
 void ts_segment_insert(ts_segment *s, ts_epochs *epochs, int64_t key, uint64_t hash, ts_location location) {
   uint32_t slot;
-  ts_bucket *bucket = place_for(s, ts_segment_home(s, hash), &slot);
+  ts_bucket *bucket = place_for(s, hash, &slot);
   ts_bucket_change(bucket, epochs, slot, key, location);
   s->live++;
 }
@@ -127,7 +122,7 @@ static void rehash_in_one_pass(const ts_segment *from, uint32_t skip, ts_segment
       const uint64_t hash = ts_index_hash(ts_bucket_key(old, j));
       ts_segment *s = to[to[1] == NULL ? 0 : ts_segment_side(hash, skip, from->depth)];
       uint32_t slot;
-      ts_bucket *bucket = place_for(s, ts_segment_home(s, hash), &slot);
+      ts_bucket *bucket = place_for(s, hash, &slot);
       ts_bucket_fill(bucket, slot, ts_bucket_key(old, j), ts_bucket_location(old, j));
       s->live++;
     }
@@ -175,42 +170,27 @@ void ts_segment_rehash(const ts_segment *from, uint32_t skip, ts_segment *to[2])
       const uint64_t hash = ts_index_hash(ts_bucket_key(old, j));
       ts_segment *s = to[halves == 1 ? 0 : ts_segment_side(hash, skip, from->depth)];
       uint32_t slot;
-      ts_bucket *bucket = place_for(s, ts_segment_home(s, hash), &slot);
+      ts_bucket *bucket = place_for(s, hash, &slot);
       ts_bucket_fill(bucket, slot, ts_bucket_key(old, j), ts_bucket_location(old, j));
       s->live++;
     }
   }
 }
 
-/* How many buckets before bucket `b` the furthest home among its keys lies. */
-static uint32_t furthest(const ts_segment *s, uint32_t b) {
-  const ts_bucket *bucket = ts_segment_bucket(s, b);
-  uint32_t distance = 0;
-  for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
-    if (ts_bucket_location(bucket, j) == TS_BUCKET_EMPTY) continue;
-    uint32_t home = ts_segment_home(s, ts_index_hash(ts_bucket_key(bucket, j)));
-    distance = TS_MAX(distance, home <= b ? b - home : b + s->buckets - home);
-  }
-  return distance;
-}
-
-/* Clears the overflow marks that nobody needs.
- * A bucket's mark is needed if a key behind it has its home at it or before it. Going backwards, `reach` is how many
- * more buckets the homes of what was passed extend. Keys whose search went over the end lie at the front: the walk
- * begins with them, as far as marks lead on from the last bucket. */
+/* Clears the overflow marks that nobody needs: of buckets that no search passes on the way to a key that is there. */
 static void sweep(ts_segment *s) {
-  uint32_t front = 0, reach = 0;
-  for (uint32_t b = s->buckets - 1; front < s->buckets; b = front++)
-    if ((ts_bucket_meta(ts_segment_bucket(s, b)) & TS_BUCKET_OVERFLOW) == 0) break;
-  for (uint32_t b = front; b-- > 0;) {
-    uint32_t here = furthest(s, b);
-    reach = TS_MAX(reach > 0 ? reach - 1 : 0, here);
+  bool passed[TS_SEGMENT_MOST] = {false};
+  for (uint32_t b = 0; b < s->buckets; b++) {
+    const ts_bucket *bucket = ts_segment_bucket(s, b);
+    for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+      if (ts_bucket_location(bucket, j) == TS_BUCKET_EMPTY) continue;
+      const uint64_t hash = ts_index_hash(ts_bucket_key(bucket, j));
+      for (uint32_t step = 0, at; (at = ts_segment_visit(s, hash, step)) != b; step++) passed[at] = true;
+    }
   }
-  for (uint32_t b = s->buckets; b-- > 0;) {
+  for (uint32_t b = 0; b < s->buckets; b++) {
     ts_bucket *bucket = ts_segment_bucket(s, b);
-    if (reach == 0 && (ts_bucket_meta(bucket) & TS_BUCKET_OVERFLOW) != 0) ts_bucket_mark(bucket, false);
-    uint32_t here = furthest(s, b);
-    reach = TS_MAX(reach > 0 ? reach - 1 : 0, here);
+    if (!passed[b] && (ts_bucket_meta(bucket) & TS_BUCKET_OVERFLOW) != 0) ts_bucket_mark(bucket, false);
   }
 }
 
@@ -247,8 +227,9 @@ static uint32_t bring_home(ts_segment *s, ts_epochs *epochs) {
 
 void ts_segment_settle(ts_segment *s, ts_epochs *epochs, uint32_t number) {
   s->number = number;
-  for (uint32_t round = 0; round < SETTLE_ROUNDS && s->buckets <= TS_SEGMENT_MOST; round++)
+  s->removed = 0;
+  if (s->buckets > TS_SEGMENT_MOST) return;
+  for (uint32_t round = 0; round < SETTLE_ROUNDS; round++)
     if (bring_home(s, epochs) < s->buckets / SETTLE_WORTH) break;
   sweep(s);
-  s->removed = 0;
 }

@@ -7,7 +7,7 @@
  * eight or sixteen at once, one turn of the loop later, when the stores that it reads have left the store buffer.
  *
  * Keys that are not at home are not searched for on the side, with instructions of their own. They wait in a queue until
- * there are sixteen, which then go through the loop as a group like others, one bucket further; so also the last few keys. */
+ * there are sixteen, which then go through the loop as a group like others, one step further; so also the last few keys. */
 #include "store/flow.h"
 
 #include "base/cpu_level.h"
@@ -25,7 +25,7 @@
 #define RING 8u
 #define KEYS_AHEAD 256u /* keys are asked for: the hardware's prefetcher stays behind */
 #define QUEUE (4u * GROUP) /* below GROUP when a group of the stream is taken; then its last few keys, and a group found there */
-/* A place in the queue: the key's number, and above it how many buckets it is to be sought behind its home. */
+/* A place in the queue: the key's number, and above it how many buckets its search has gone beyond its home. */
 #define STEP TS_FLOW_KEYS
 #define NUMBER (STEP - 1u)
 #define PATIENT (8u * STEP) /* from here on without a queue */
@@ -99,25 +99,22 @@ static inline const ts_segment *segment_of(const flow *f, uint64_t hash) {
   return ts_probe_segment(d->entries[shard] + (hash << d->skip >> 1 >> (d->shifts[shard] - 1)) * sizeof(uint64_t));
 }
 
-/* The first of the queue; where they are too few, the very first several times, which changes nothing. */
+/* The last of the queue; where they are too few, the first of those several times, which changes nothing. */
 AVX512 __attribute__((noinline)) static void aim_queued(flow *f, group *g, const bool ordered) {
   const uint32_t n = TS_MIN(f->queued, GROUP);
   g->keys = g->own;
   g->used = true;
   g->together = false;
-  for (uint32_t i = 0; i < GROUP; i++) {
-    g->numbers[i] = f->queue[i < n ? i : 0];
-    const uint32_t number = g->numbers[i] & NUMBER;
-    g->own[i] = f->keys[ordered ? f->order[number] : number];
-  }
   f->queued -= n;
-  for (uint32_t i = 0; i < f->queued; i += GROUP) _mm512_store_si512(f->queue + i, _mm512_loadu_si512(f->queue + i + n));
-  hash_group(g);
   for (uint32_t i = 0; i < GROUP; i++) {
-    const ts_segment *s = segment_of(f, g->hashes[i]);
-    uint32_t bucket = ts_segment_home(s, g->hashes[i]);
-    for (uint32_t step = g->numbers[i] / STEP; step > 0; step--) bucket = ts_segment_after(s, bucket);
-    aim(g, i, s, bucket);
+    const uint32_t place = f->queue[f->queued + (i < n ? i : 0)], number = place & NUMBER;
+    const int64_t key = f->keys[ordered ? f->order[number] : number];
+    const uint64_t hash = ts_index_hash(key);
+    const ts_segment *s = segment_of(f, hash);
+    g->numbers[i] = place;
+    g->own[i] = key;
+    g->hashes[i] = hash;
+    aim(g, i, s, ts_segment_visit(s, hash, place / STEP));
   }
 }
 

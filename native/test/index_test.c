@@ -170,6 +170,43 @@ static void room_ahead_may_be_refused(void) {
   }
 }
 
+/* A search comes by each bucket of its segment, so that a free slot is found wherever it is. */
+static void a_search_visits_every_bucket(uint32_t buckets) {
+  static ts_segment s;
+  static bool visited[TS_SEGMENT_MOST];
+  s.buckets = buckets;
+  for (uint64_t i = 0; i < 200; i++) {
+    const uint64_t hash = ts_index_hash(key_of(i));
+    uint32_t count = 0;
+    memset(visited, 0, sizeof visited);
+    for (uint32_t step = 0; step <= buckets; step++) {
+      const uint32_t b = ts_segment_visit(&s, hash, step);
+      CHECK(b < buckets && (step > 0 || b == ts_segment_home(&s, hash)));
+      count += !visited[b];
+      visited[b] = true;
+    }
+    CHECK_MSG(count == buckets, "%u of %u buckets", count, buckets);
+  }
+}
+
+/* How many buckets beyond their homes searches go, a thousand keys. */
+static uint64_t beyond_home(const ts_index *index) {
+  const ts_index_directory *d = ts_index_directory_of(index);
+  uint64_t steps = 0, keys = 0;
+  for (uint64_t i = 0, n = UINT64_C(1) << d->depth; i < n;) {
+    const ts_segment *s = ts_directory_segment(d, i);
+    i += n >> s->depth;
+    for (uint32_t b = 0; b < s->buckets; b++)
+      for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+        if (ts_bucket_location(ts_segment_bucket(s, b), j) == TS_BUCKET_EMPTY) continue;
+        const uint64_t hash = ts_index_hash(ts_bucket_key(ts_segment_bucket(s, b), j));
+        for (uint32_t step = 0; ts_segment_visit(s, hash, step) != b; step++) steps++;
+        keys++;
+      }
+  }
+  return steps * 1000 / keys;
+}
+
 static void can_be_filled_tightly(void) {
   fixture *f = start(INT64_MAX, 0, 96, 88);
   const uint64_t n = MANY / 2;
@@ -179,6 +216,8 @@ static void can_be_filled_tightly(void) {
   for (uint64_t i = 0; i < n; i++) wrong += TS_LOCATION_ROW(ts_index_find_one(&f->index, key_of(i))) != i;
   for (uint64_t i = n; i < n + 10000; i++) wrong += ts_index_find_one(&f->index, key_of(i)) != TS_LOCATION_NONE;
   CHECK_MSG(wrong == 0, "%llu keys", (unsigned long long)wrong);
+  const uint64_t beyond = beyond_home(&f->index);
+  CHECK_MSG(beyond < 800, "%llu buckets beyond home a thousand keys", (unsigned long long)beyond);
   finish(f);
 }
 
@@ -763,6 +802,8 @@ int main(void) {
   grows_from_empty();
   for (uint64_t n = 0; n <= MANY; n = n * 7 + 3) room_is_made_ahead(n);
   room_ahead_may_be_refused();
+  for (uint32_t buckets = TS_SEGMENT_FIRST; buckets <= TS_SEGMENT_MOST; buckets = buckets * 3 / 2) a_search_visits_every_bucket(buckets);
+  a_search_visits_every_bucket(TS_SEGMENT_MOST);
   can_be_filled_tightly();
   a_walk_fills_another_index_evenly();
   agrees_with_a_map(1, 0, 0, 0);

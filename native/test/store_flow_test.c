@@ -111,6 +111,48 @@ static void lookups_are_those_of_one_key(uint32_t rows, const char *shards, cons
   ts_store_close(store);
 }
 
+/* Keys go until the bucket of the filler, itself a key, has an empty slot before it. What looks like the filler there is not it. */
+static void the_filler_is_found_behind_an_empty_slot(void) {
+  ts_store *store = open_config(CONFIG("storage", "DRAM", "size", "67108864", "shards", "1"));
+  const uint32_t number = add_config(store, CONFIG("name", "t", "dim", "16", "optimizer", "sgd", "initializer", "uniform"));
+  ts_table *table = NULL;
+  CHECK(ts_store_table(store, number, &table, (ts_err){text, sizeof text}) == TS_OK);
+  enum { KEYS = 1000 };
+  int64_t keys[KEYS];
+  static float weights[KEYS * 16];
+  for (uint32_t i = 0; i < KEYS; i++) keys[i] = i == KEYS - 1 ? TS_BUCKET_FILLER : (int64_t)ts_random64(8, 1, i);
+  CHECK_MSG(ts_table_lookup(store, number, keys, KEYS, weights, text, sizeof text) == TS_OK, "%s", text);
+  const ts_index *index = &table->shards[0].index;
+  const uint64_t hash = ts_index_hash(TS_BUCKET_FILLER);
+  const ts_segment *segment = ts_segment_of(index, hash);
+  const ts_bucket *home = ts_segment_bucket(segment, ts_segment_home(segment, hash));
+  bool empty = false;
+  for (uint32_t i = 0; !empty && i < KEYS / 2; i++) {
+    uint64_t removed = 0;
+    CHECK_MSG(ts_table_remove(store, number, &keys[i], 1, &removed, text, sizeof text) == TS_OK && removed == 1, "%s", text);
+    for (uint32_t j = 0; j < TS_BUCKET_SLOTS; j++) {
+      if (ts_bucket_key(home, j) != TS_BUCKET_FILLER) continue;
+      empty = ts_bucket_location(home, j) == TS_BUCKET_EMPTY;
+      break;
+    }
+  }
+  CHECK(empty && segment == ts_segment_of(index, hash));
+  const int64_t key = TS_BUCKET_FILLER;
+  const uint32_t order = 0;
+  uint64_t missed = 0;
+  float found[16];
+  ts_location location = TS_LOCATION_NONE;
+  ts_epoch_slot *slot = ts_epoch_claim(&table->store->epochs);
+  ts_epoch_enter(&table->store->epochs, slot);
+  CHECK(ts_flow_lookup(table, &key, 1, found, 16, 0, &missed) == 0 && missed == 0);
+  CHECK(memcmp(found, &weights[(KEYS - 1) * 16], sizeof found) == 0);
+  ts_flow_find(table, &key, &order, 1, &location);
+  CHECK(location == ts_index_find_one(index, key));
+  ts_epoch_leave(slot);
+  ts_epoch_release(slot);
+  ts_store_close(store);
+}
+
 int main(void) {
 #ifdef TS_PROBE_VECTORS
   if (ts_cpu_level() < TS_LEVEL_AVX512) {
@@ -123,6 +165,7 @@ int main(void) {
   lookups_are_those_of_one_key(19, "1", "16");
   lookups_are_those_of_one_key(700, "2", "16");
   lookups_are_those_of_one_key(200000, "16", "16");
+  the_filler_is_found_behind_an_empty_slot();
 #else
   SKIP_ALL("store_flow_test", "lookups in one loop: not compiled in");
 #endif
