@@ -39,7 +39,7 @@ def numpy_arrays():
         keys, file = stream(i, high=np.iinfo(types[i]).max), f"array_{i}.npy"
         if i in (2, 7):  # two columns
             keys = np.stack([keys, stream(50 + i, len(keys), 1000)], axis=1)
-            np.save(f"{folder}/{file}", keys.astype(types[i]))
+            np.save(f"{folder}/{file}", np.asarray(keys.astype(types[i]), order="F" if i == 7 else "C"))
             tell("npy", file, {"keys": np.load(f"{folder}/{file}")[:, 0]}, "key=1")
             continue
         np.save(f"{folder}/{file}", keys.astype(types[i]))
@@ -116,7 +116,7 @@ def parquets():
         fastparquet.write(
             f"{folder}/{file}",
             frame,
-            compression=["UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI"][i % 5],
+            compression=["UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI", "LZ4"][i % 6],
             row_group_offsets=[0, n // 2] if i % 3 == 0 else None,
         )
         back = fastparquet.ParquetFile(f"{folder}/{file}").to_pandas(columns=["key"])["key"].to_numpy()
@@ -159,16 +159,11 @@ def oracles():
 
 
 def odd_ones():
-    """Forms that are known and not read: each is to be refused in words that say what to do."""
+    """A form that is known and not read: it is to be refused in words that say what to do."""
     keys = stream(1000, 500)
-    columns = np.asfortranarray(np.stack([keys, keys], axis=1))
-    np.save(f"{folder}/fortran.npy", columns)
-    tell("refused on purpose", "fortran.npy", {"keys": columns[:, 0]}, "key=1")
     view = torch.from_numpy(keys.repeat(3))[::3]
     torch.save(view, f"{folder}/strided.pt")
     tell("refused on purpose", "strided.pt", {"keys": view.numpy()})
-    fastparquet.write(f"{folder}/lz4.parquet", pandas.DataFrame({"key": keys}), compression="LZ4")
-    tell("refused on purpose", "lz4.parquet", {"keys": keys}, "key=key")
 
 
 for write in (odd_ones, numpy_arrays, numpy_archives, tensors, requests, parquets, texts, oracles):

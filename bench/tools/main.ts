@@ -1,6 +1,6 @@
 /**
  * `deno task bench:tools`: what other people's tools make of our files, and we of theirs. TorchRec loads random exported table sets and
- * answers miss rates; NumPy, PyTorch, pyarrow, fastparquet, Polars, pandas and libCacheSim write traces that are read; libCacheSim
+ * answers miss rates; files out of other people's packages and files that NumPy, PyTorch, pyarrow, fastparquet, Polars, pandas and libCacheSim write are read as their own tools read them; libCacheSim
  * replays the streams that our policies replay. Prints a table and writes `reports/out/bench-tools.json`; `--only=<parts>` runs
  * some and leaves the other rows of the file. They are installed into a Python environment of their own, once; a machine that
  * cannot have them is told so by name. How to read it: docs/performance.md.
@@ -22,7 +22,8 @@ import { machineFacts, planOrUsage, run, withEarlierRows, writeResult } from "..
 import { makePython, type PythonEnvironment } from "../python_environment.ts";
 import { type BenchRow, missingRow, tableRows } from "../rows.ts";
 import { parsePlan, type Part, type Plan, ROWS_OF } from "./plan.ts";
-import { formatRows, type ReadFile, type Replayed, replayRows, type ToldSet, torchRecRows } from "./rows.ts";
+import { fetchFound, FOUND, type FoundFile } from "./found.ts";
+import { formatRows, foundRows, type ReadFile, type Replayed, replayRows, type ToldSet, torchRecRows } from "./rows.ts";
 import { writeSets } from "./torchrec_sets.ts";
 
 const ENVIRONMENT: PythonEnvironment = {
@@ -61,11 +62,13 @@ interface WrittenFile {
   readonly form: string;
   readonly columns: string | null;
   readonly tables: Readonly<Record<string, string>>;
+  /** The package that it was found in. */
+  readonly package?: string;
 }
 
 /** How a file is read, against what its own tool reads. */
 async function readBack(folder: string, { file, form, columns, tables }: WrittenFile): Promise<ReadFile> {
-  const found = new Map<string, bigint[]>();
+  const found = new Map<string, bigint[]>(), whole = Object.keys(tables).length > 0;
   try {
     const options = columns === null ? {} : { columns: parseColumns(columns) };
     for await (const { table, keys } of readTrace(`${folder}/${file}`, options)) {
@@ -77,6 +80,7 @@ async function readBack(folder: string, { file, form, columns, tables }: Written
     if (!(error instanceof TraceError)) throw error;
     return { form, file, read: { refused: error.message } };
   }
+  if (!whole) return { form, file, read: "words" };
   let same = found.size === Object.keys(tables).length;
   for (const [table, path] of Object.entries(tables)) {
     const bytes = await Deno.readFile(`${folder}/${path}`), wanted = new BigInt64Array(bytes.buffer);
@@ -98,6 +102,27 @@ const MEASURE: Readonly<Record<Part, (python: string, folder: string, plan: Plan
     const read: ReadFile[] = [];
     for (const file of files) read.push(await readBack(folder, file));
     return formatRows(read);
+  },
+  async found(python, folder) {
+    const all: FoundFile[] = [], missing: string[] = [];
+    for (const one of FOUND) {
+      const own = await Deno.makeTempDir({ dir: folder });
+      try {
+        all.push(...await fetchFound(one, own, python));
+      } catch (error) {
+        if (!(error instanceof ContenderError)) throw error;
+        missing.push(`${one.name}: ${error.message}`);
+      }
+    }
+    await Deno.writeTextFile(`${folder}/found.json`, JSON.stringify(all));
+    await Deno.mkdir(`${folder}/read`);
+    await run(python, [script("found.py"), `${folder}/read`, `${folder}/found.json`]);
+    const listed = JSON.parse(await Deno.readTextFile(`${folder}/read/files.json`)) as readonly WrittenFile[];
+    const read: (ReadFile & { readonly whole: boolean })[] = [];
+    for (const file of listed) {
+      read.push({ ...await readBack(`${folder}/read`, file), whole: Object.keys(file.tables).length > 0 });
+    }
+    return foundRows(read, missing);
   },
   async libcachesim(python, folder, { requests, rounds }) {
     const words = [script("replays.py"), BUILT_LIBRARY, folder, String(requests), String(rounds)];

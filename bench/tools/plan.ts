@@ -10,6 +10,7 @@ import { readArguments } from "../arguments.ts";
 export const ROWS_OF = {
   torchrec: "torchrec/",
   formats: "formats/",
+  found: "found/",
   libcachesim: "libcachesim/",
 } as const;
 

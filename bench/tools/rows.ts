@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type BenchRow, shareRow } from "../rows.ts";
+import { type BenchRow, missingRow, shareRow } from "../rows.ts";
 
 /** A table of a set that TorchRec was asked about. */
 export interface AskedTable {
@@ -88,8 +88,8 @@ export interface ReadFile {
   readonly form: string;
   /** The file. */
   readonly file: string;
-  /** `"same"` keys as the tool reads, others (`"wrong"`), or the sentence that refuses it. */
-  readonly read: "same" | "wrong" | { readonly refused: string };
+  /** `"same"` keys as the tool reads, others (`"wrong"`), `"words"` where it has no whole numbers, or the sentence that refuses it. */
+  readonly read: "same" | "wrong" | "words" | { readonly refused: string };
 }
 
 /** Rows of the part of formats. */
@@ -109,8 +109,39 @@ export function formatRows(files: readonly ReadFile[]): BenchRow[] {
     ...[...byForm].map(([form, these]) => {
       const refused = these.flatMap(({ file, read }) => typeof read === "object" ? [`${file}: ${read.refused}`] : []);
       const same = these.filter(({ read }) => read === "same").length;
-      return shareRow(`formats/${form}`, same, these.length, refused[0]?.replace(/^.*": /, "refused: "));
+      return shareRow(`formats/${form}`, same, these.length, refused[0]?.replace(/^.*"(, line \d+)?: /, "refused: "));
     }),
+  ];
+}
+
+/**
+ * Rows of the part of files that were found in other people's packages.
+ *
+ * @param files A file is here once for each of its columns, with whether its own tool reads whole numbers from it.
+ * @param missing Packages that could not be had, and why.
+ */
+export function foundRows(
+  files: readonly (ReadFile & { readonly whole: boolean })[],
+  missing: readonly string[],
+): BenchRow[] {
+  const keys = files.filter(({ whole }) => whole), others = files.filter(({ whole }) => !whole);
+  const rows = formatRows(keys).map((row) => ({ ...row, name: row.name.replace(/^formats/, "found") }));
+  const without = [...Map.groupBy(others, ({ form }) => form)].map(([form, these]) =>
+    shareRow(
+      `found/${form} without whole numbers`,
+      these.filter(({ read }) => typeof read === "object").length,
+      these.length,
+      "refused; the others have words, which count as keys, or no rows",
+    )
+  );
+  return [
+    ...rows.map((row) => {
+      const these = new Set(keys.filter(({ form }) => row.name === `found/${form}`).map(({ file }) => file));
+      if (these.size === 0) return row;
+      return { ...row, note: `${these.size} files${row.note === undefined ? "" : `; ${row.note}`}` };
+    }),
+    ...without,
+    ...missing.map((why): BenchRow => missingRow(`found/${why.slice(0, why.indexOf(":"))}`, why)),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { parsePlan, PARTS } from "../../bench/tools/plan.ts";
-import { formatRows, type Replayed, replayRows, torchRecRows } from "../../bench/tools/rows.ts";
+import { formatRows, foundRows, type Replayed, replayRows, torchRecRows } from "../../bench/tools/rows.ts";
 import { type BenchRow, reached } from "../../bench/rows.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "../assert.ts";
 
@@ -48,6 +48,19 @@ Deno.test("formatRows() tells files that were read otherwise from those that wer
     "refused: its columns are odd",
   ]);
   assertEquals(named(rows, "formats/text").value, 0);
+});
+
+Deno.test("foundRows() judges files with whole numbers, and tells the others and the packages that are missing apart", () => {
+  const rows = foundRows([
+    { form: "npy", file: "a", read: "same", whole: true },
+    { form: "npy", file: "a", read: "wrong", whole: true },
+    { form: "npy", file: "b", read: { refused: 'Cannot read the array "/x/b": its elements are <f8' }, whole: false },
+    { form: "npy", file: "c", read: "words", whole: false },
+  ], ["parquet2: it cannot be had"]);
+  assertEquals([named(rows, "found/wrong").value, reached(named(rows, "found/wrong"))], [1, false]);
+  assertEquals([named(rows, "found/npy").value, named(rows, "found/npy").note], [0.5, "1 files"]);
+  assertEquals(named(rows, "found/npy without whole numbers").value, 0.5);
+  assertStringIncludes(named(rows, "found/parquet2").note ?? "", "it cannot be had");
 });
 
 Deno.test("replayRows() wants the same hits of exact policies, and says where ours is slowest and worst", () => {

@@ -19,6 +19,8 @@ export interface ArrayHead extends NumberForm {
   readonly columns: number;
   /** Bytes before the first number. */
   readonly start: number;
+  /** Columns stand one after the other (NumPy's Fortran order), not lines. */
+  readonly byColumn?: boolean;
 }
 
 /** Which columns of an array are what. @throws {TraceError} If it has several and none was chosen. */
@@ -56,6 +58,7 @@ export async function* readArray(
 ): AsyncGenerator<TraceBatch> {
   const roles = arrayLayout(bytes.path, head, options.columns), { table, keys, time } = roles;
   bytes.skip(head.start);
+  if (head.byColumn === true) return yield* readColumn(bytes, head, roles);
   const line = head.width * head.columns;
   bytes.align(line);
   const batches = new Batches(options.inOrder === true);
@@ -108,4 +111,29 @@ export async function* readArray(
     );
   }
   yield* batches.end();
+}
+
+/** The keys of one column of an array whose columns stand one after the other. */
+async function* readColumn(bytes: TraceBytes, head: ArrayHead, roles: Roles): AsyncGenerator<TraceBatch> {
+  const { table, keys, sample, line, time } = roles, [key] = keys;
+  const refuse = (what: string): never => {
+    throw new TraceError(`Cannot read the ${head.what} "${bytes.path}": ${what}`);
+  };
+  if (key === undefined || keys.length > 1 || line === true || (table ?? sample ?? time) !== undefined) {
+    refuse("its columns are stored one after the other; choose one alone, or save numpy.ascontiguousarray(it)");
+  }
+  bytes.align(head.width);
+  const from = (key?.index ?? 0) * head.rows, all = head.rows * head.columns;
+  for (let seen = 0;;) {
+    const block = await bytes.take(head.width), n = Math.floor(block.length / head.width);
+    if (block.length === 0) return seen < all ? refuse(`it ends after ${seen} of ${all} numbers`) : undefined;
+    if (block.length > n * head.width) refuse("it ends within a number");
+    if (seen + n > all) refuse(`bytes are left over behind the ${all} numbers that its shape says`);
+    const begin = Math.max(0, from - seen), end = Math.min(n, from + head.rows - seen);
+    if (begin < end) {
+      const part = block.subarray(begin * head.width, end * head.width);
+      yield { table: key?.table ?? ONLY_TABLE, keys: numbersOf(part, head) };
+    }
+    seen += n;
+  }
 }

@@ -138,6 +138,19 @@ function headerIn(rows: readonly (readonly string[])[]): boolean {
     (rest.length > 0 && columns.some((i) => rest.every((row) => NUMBER.test(row[i] ?? ""))));
 }
 
+/**
+ * Whether the first line names a column that was chosen by its number: a word above numbers alone. The line may have numbers, too, as
+ * that of scikit-learn's files has (`150,4,setosa,versicolor,virginica`), so nothing is called by it.
+ */
+function titled(rows: readonly (readonly string[])[], { key, time }: TraceColumns): boolean {
+  const [first = [], ...rest] = rows, asked = [...key, ...(time === undefined ? [] : [time])];
+  return rest.length > 0 &&
+    first.some((word, i) =>
+      (asked.includes("*") || asked.includes(String(i + 1))) && word !== "" && !NUMBER.test(word) &&
+      rest.every((row) => NUMBER.test(row[i] ?? ""))
+    );
+}
+
 /** A column that was asked for. */
 function indexOf(
   column: string,
@@ -274,8 +287,11 @@ export function layoutOf(
     return { ...base, header, names: header ? first : [], keys, criteo: true };
   }
   const named = options.columns === undefined ? [] : Object.values(options.columns).flat();
-  const header = headerIn(even) || named.some((column) => !/^\d+$/.test(column) && first.includes(column));
-  const names = header ? first : undefined, shared = { ...base, header, names: names ?? [] };
+  const names = headerIn(even) || named.some((column) => !/^\d+$/.test(column) && first.includes(column))
+    ? first
+    : undefined;
+  const header = names !== undefined || (options.columns !== undefined && titled(even, options.columns));
+  const shared = { ...base, header, names: names ?? [] };
   if (options.columns !== undefined) return { ...shared, ...chosenLayout(options.columns, names, n, refuse) };
   const data = header ? even.slice(1) : even;
   if (n === 1) {

@@ -1,5 +1,5 @@
 /**
- * Blocks of LZ4 (its block format, without frames), as Parquet's LZ4_RAW has them.
+ * Blocks of LZ4 (its block format, without frames), as Parquet's LZ4_RAW has them, and its older LZ4 in Hadoop's frames or without.
  *
  * A block is sequences of literals and of a match: bytes that were written before, so far back and so many.
  *
@@ -43,4 +43,37 @@ export function unpackLz4(input: Uint8Array, size: number): Uint8Array<ArrayBuff
     end += match;
   }
   return undefined;
+}
+
+/** Bytes of a frame's two sizes. */
+const SIZES = 8;
+
+/**
+ * Unpacks what Parquet called LZ4 before LZ4_RAW: Hadoop's frames, each of its size unpacked, its size packed (both big-endian) and a
+ * block, or one block without, as other writers had it.
+ *
+ * @param input The frames or the block.
+ * @param size Bytes that they have unpacked.
+ * @returns These bytes; undefined: damaged, or another number of them.
+ */
+export function unpackOldLz4(input: Uint8Array, size: number): Uint8Array<ArrayBuffer> | undefined {
+  return unpackFrames(input, size) ?? unpackLz4(input, size);
+}
+
+function unpackFrames(input: Uint8Array, size: number): Uint8Array<ArrayBuffer> | undefined {
+  if (size > 255 * input.length) return undefined;
+  const out = new Uint8Array(size), view = new DataView(input.buffer, input.byteOffset, input.length);
+  let at = 0, end = 0;
+  while (at < input.length) {
+    if (at + SIZES > input.length) return undefined;
+    const unpacked = view.getUint32(at), packed = view.getUint32(at + 4);
+    at += SIZES;
+    if (at + packed > input.length || end + unpacked > size) return undefined;
+    const block = unpackLz4(input.subarray(at, at + packed), unpacked);
+    if (block === undefined) return undefined;
+    out.set(block, end);
+    at += packed;
+    end += unpacked;
+  }
+  return end === size ? out : undefined;
 }

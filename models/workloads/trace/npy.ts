@@ -41,8 +41,6 @@ export async function npyHead(bytes: TraceBytes): Promise<ArrayHead> {
     refuse(`its shape is (${shape.join(", ")})`);
   }
   if (columns > 4096) refuse(`it has ${columns} columns, expected at most 4,096`);
-  if (columns > 1 && /'fortran_order':\s*True/.test(text)) {
-    refuse("its columns are stored one after the other; save numpy.ascontiguousarray(it)");
-  }
-  return { what: "NumPy array", width, signed: kind === "i", little: order !== ">", rows, columns, start };
+  const byColumn = columns > 1 && rows > 1 && /'fortran_order':\s*True/.test(text);
+  return { what: "NumPy array", width, signed: kind === "i", little: order !== ">", rows, columns, start, byColumn };
 }

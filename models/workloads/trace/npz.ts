@@ -80,6 +80,9 @@ export async function npzTables(path: string, columns?: TraceColumns): Promise<N
         `"${entry.name}" has ${head.rows} lines, "${first?.entry.name}" has ${first?.head.rows}; a line is a sample`,
       );
     }
+    if (head.byColumn === true) {
+      refuse(`the columns of "${entry.name}" are stored one after the other; save numpy.ascontiguousarray(it)`);
+    }
     if (head.columns > MOST_BAG) {
       refuse(`"${entry.name}" has ${head.columns} keys a line, expected at most ${MOST_BAG}`);
     }

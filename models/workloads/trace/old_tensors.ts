@@ -11,24 +11,23 @@ import { TraceBytes } from "./bytes.ts";
 import { readPickleAt } from "./pickle.ts";
 import { allowedInTensors, type DescribedTensor, describedTensors } from "./tensor_pickle.ts";
 
-/** A pickle of a number of 80 bits. */
-export const OLD_TORCH: readonly number[] = [
-  0x80,
-  2,
-  0x8a,
-  10,
-  0x6c,
-  0xfc,
-  0x9c,
-  0x46,
-  0xf9,
-  0x20,
-  0x6a,
-  0xa8,
-  0x50,
-  0x19,
-  0x2e,
-];
+/** A number of 80 bits and the end of its pickle. */
+const MAGIC = [0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e];
+const PROTOCOL = 0x80, FRAME = 0x95, FRAME_BYTES = 9;
+/** Protocols of pickle that are binary; the last two have frames. torch.save() takes the second unless it is told otherwise. */
+const PROTOCOLS = { first: 2, framed: 4, last: 5 };
+
+/** Bytes of that pickle at most. */
+export const OLD_TORCH_BYTES: number = 2 + FRAME_BYTES + MAGIC.length;
+
+/** Where the pickle of the magic number ends; undefined: the file begins with something else. */
+export function oldTorchEnd(head: Uint8Array): number | undefined {
+  const protocol = head[1] ?? 0;
+  if (head[0] !== PROTOCOL || protocol < PROTOCOLS.first || protocol > PROTOCOLS.last) return undefined;
+  const at = 2 + (protocol >= PROTOCOLS.framed && head[2] === FRAME ? FRAME_BYTES : 0);
+  return MAGIC.every((byte, i) => head[at + i] === byte) ? at + MAGIC.length : undefined;
+}
+
 const VERSION = 1001;
 /** Bytes of the pickles at most. */
 const LONGEST = 1 << 20;
@@ -58,7 +57,8 @@ export async function readOldTensors(
   using bytes = await TraceBytes.open(path);
   const head = (await bytes.peek(LONGEST)).slice();
   const next = (at: number) => readPickleAt(head, at, allowedInTensors, refuse);
-  const version = next(OLD_TORCH.length), machine = next(version.end), root = next(machine.end), keys = next(root.end);
+  const begin = oldTorchEnd(head) ?? refuse("it does not begin with torch.save()'s magic number");
+  const version = next(begin), machine = next(version.end), root = next(machine.end), keys = next(root.end);
   if (version.value !== VERSION) refuse(`its form has version ${JSON.stringify(version.value)}, expected ${VERSION}`);
   const tensors = describedTensors(root.value, refuse), storages = new Map<string, OldStorage>();
   const described = new Map(tensors.map(({ tensor }) => [tensor.key, tensor] as const)), list = keys.value;

@@ -7,7 +7,7 @@
 
 import { brotliDecompressSync, crc32, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { type ColumnMetaData, parquetHeader, snappyUncompress } from "../../../base/hyparquet.ts";
-import { unpackLz4 } from "./lz4_block.ts";
+import { unpackLz4, unpackOldLz4 } from "./lz4_block.ts";
 
 type Header = ReturnType<typeof parquetHeader>;
 type Refuse = (what: string) => never;
@@ -187,12 +187,15 @@ function unpack(codec: string | undefined, bytes: Uint8Array, size: number, refu
   if (codec === "GZIP") return gunzipSync(bytes, options);
   if (codec === "ZSTD") return zstdDecompressSync(bytes, options);
   if (codec === "BROTLI") return brotliDecompressSync(bytes, options);
-  if (codec === "LZ4_RAW") return unpackLz4(bytes, size) ?? refuse("a page is damaged: its LZ4 data do not unpack");
+  if (codec === "LZ4_RAW" || codec === "LZ4") {
+    const out = codec === "LZ4" ? unpackOldLz4(bytes, size) : unpackLz4(bytes, size);
+    return out ?? refuse("a page is damaged: its LZ4 data do not unpack");
+  }
   if (codec !== "SNAPPY") {
     refuse(
       `a column is packed by ${
         codec ?? "something unknown"
-      }, expected SNAPPY, GZIP, ZSTD, BROTLI or LZ4_RAW; write the file ` +
+      }, expected SNAPPY, GZIP, ZSTD, BROTLI, LZ4 or LZ4_RAW; write the file ` +
         "again with one of them",
     );
   }

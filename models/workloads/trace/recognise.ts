@@ -4,7 +4,7 @@
  * @module
  */
 
-import { OLD_TORCH } from "./old_tensors.ts";
+import { oldTorchEnd } from "./old_tensors.ts";
 
 /** Forms of a trace that can be read. */
 export type TraceFormat = "text" | "i64" | "i32" | "oracleGeneral" | "npy" | "npz" | "torch" | "parquet";
@@ -150,7 +150,7 @@ export function recognise(head: Uint8Array, path: string): Recognised {
       help: "rename it, or say --format i64 or --format text",
     };
   }
-  if (startsWith(head, OLD_TORCH)) return { format: "torch" };
+  if (oldTorchEnd(head) !== undefined) return { format: "torch" };
   if (head[0] === 0x80 && (head[1] ?? 0) >= 2 && (head[1] ?? 0) <= 5) {
     return { looksLike: "a Python pickle", help: "save the keys with numpy.save(): unpickling could run anything" };
   }

@@ -7,7 +7,7 @@
 
 import { TraceError } from "./batch.ts";
 import { TraceBytes } from "./bytes.ts";
-import { OLD_TORCH, readOldTensors } from "./old_tensors.ts";
+import { OLD_TORCH_BYTES, oldTorchEnd, readOldTensors } from "./old_tensors.ts";
 import { readPickle } from "./pickle.ts";
 import { allowedInTensors, type DescribedTensor, describedTensors } from "./tensor_pickle.ts";
 import { openEntry, readZip, type ZipEntry } from "./zip.ts";
@@ -91,8 +91,7 @@ export async function readTensors(path: string): Promise<TensorFile> {
 
 async function isOld(path: string): Promise<boolean> {
   using bytes = await TraceBytes.open(path);
-  const head = await bytes.peek(OLD_TORCH.length);
-  return OLD_TORCH.every((byte, i) => head[i] === byte);
+  return oldTorchEnd(await bytes.peek(OLD_TORCH_BYTES)) !== undefined;
 }
 
 /** The bytes of a tensor's elements, and no others. @throws {TraceError} If they are not there. */

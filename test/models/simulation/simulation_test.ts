@@ -2,6 +2,7 @@
 
 import "../../native_library.ts";
 import fc from "fast-check";
+import { readJsonc } from "../../../base/jsonc.ts";
 import { buildLibrary } from "../../../base/native_build.ts";
 import { libraryVersion } from "../../../ffi/machine.ts";
 import {
@@ -290,6 +291,19 @@ Deno.test("terabyte: a 10^12-row table takes no longer than a small one, misses 
   assertEquals(misses.length, 3);
   assertEquals([...misses].sort((a, b) => a - b), misses);
   for (const one of cases) assert("why" in one.band || one.band.low <= 1 && one.band.high >= 1);
+});
+
+Deno.test("MLPerf's models are simulated with the tables of their plans, each in every configuration", async () => {
+  for (const name of ["mlperf-dlrmv2", "mlperf-dlrmv3", "mlperf-dlrmv4"]) {
+    const simulation = await loadSimulation(`scenarios/${name}.jsonc`);
+    const read = async (file: string) => JSON.parse(JSON.stringify(readJsonc(await Deno.readTextFile(file)).value));
+    const { workload } = await read(`scenarios/${name}.jsonc`),
+      { tables } = await read(`scenarios/plans/${name}.jsonc`);
+    assertEquals(workload.tables, tables, name);
+    const { cases } = await runSimulation({ ...simulation, steps: 2, warmup: 1, explain: [] });
+    assertEquals(cases.map(({ misses }) => misses.ofKeys > 0), [false, true, true], name);
+    assert(cases.every(({ samplesPerSecond }) => samplesPerSecond > 0));
+  }
 });
 
 Deno.test("a page that NUMA balancing moves up is waited for by who touched it, on one machine and on servers", async () => {

@@ -97,7 +97,9 @@ Deno.test("what samples Memory Mode and replays hits is in the work of a simulat
 });
 
 Deno.test("shipped simulations are far below the bound", async () => {
-  for (const name of ["terabyte", "cxl-expander", "paper-openembedding"]) {
+  for (
+    const name of ["terabyte", "cxl-expander", "paper-openembedding", "mlperf-dlrmv2", "mlperf-dlrmv3", "mlperf-dlrmv4"]
+  ) {
     const seconds = estimatedSeconds(await loadSimulation(`scenarios/${name}.jsonc`) as unknown as Simulation);
     assert(seconds > 0 && seconds < 60, `${name}: ${seconds}`);
   }

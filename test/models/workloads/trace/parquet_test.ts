@@ -4,7 +4,7 @@ import "../../../native_library.ts";
 import { gzipSync } from "node:zlib";
 import { TraceError } from "../../../../models/workloads/trace/batch.ts";
 import { parseColumns } from "../../../../models/workloads/trace/columns.ts";
-import { unpackLz4 } from "../../../../models/workloads/trace/lz4_block.ts";
+import { unpackLz4, unpackOldLz4 } from "../../../../models/workloads/trace/lz4_block.ts";
 import { inspectTrace, readTrace } from "../../../../models/workloads/trace/read.ts";
 import { hashOf } from "../../../../models/workloads/trace/word_hash.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../assert.ts";
@@ -96,4 +96,16 @@ Deno.test("unpackLz4() unpacks literals and matches that reach into themselves, 
   assertEquals(unpackLz4(Uint8Array.of(0x32, 1, 2, 3, 4, 0, 0x10, 9), 10), undefined); // before the beginning
   assertEquals(unpackLz4(Uint8Array.of(0x32, 1, 2, 3, 0, 0, 0x10, 9), 10), undefined); // no way back
   assertEquals(unpackLz4(Uint8Array.of(0xf0, 255, 255), 1000), undefined);
+});
+
+Deno.test("unpackOldLz4() takes Hadoop's frames or a block without, and refuses damaged ones", () => {
+  const block = Uint8Array.of(0x32, 1, 2, 3, 2, 0, 0x10, 9), wanted = [1, 2, 3, 2, 3, 2, 3, 2, 3, 9];
+  const frame = [0, 0, 0, 10, 0, 0, 0, block.length, ...block];
+  assertEquals(unpackOldLz4(block, 10), Uint8Array.from(wanted));
+  assertEquals(unpackOldLz4(Uint8Array.from(frame), 10), Uint8Array.from(wanted));
+  assertEquals(unpackOldLz4(Uint8Array.from([...frame, ...frame]), 20), Uint8Array.from([...wanted, ...wanted]));
+  for (let cut = 0; cut < frame.length; cut++) {
+    assertEquals(unpackOldLz4(Uint8Array.from(frame.slice(0, cut)), 10), undefined, `cut at ${cut}`);
+  }
+  for (const size of [9, 11, 1e9]) assertEquals(unpackOldLz4(Uint8Array.from(frame), size), undefined);
 });

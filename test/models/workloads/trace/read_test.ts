@@ -40,11 +40,12 @@ Deno.test("readTrace() reads files that numpy, torch, pyarrow, DuckDB and zstand
   for await (const { name } of Deno.readDir(FIXTURES)) {
     if (!name.endsWith(".keys") || name.startsWith("floats")) continue;
     const expected = (await Deno.readTextFile(`${FIXTURES}${name}`)).split("\n").slice(0, -1);
-    const options = name.startsWith("pairs") ? { columns: parseColumns("key=1,key=2") } : {};
+    const columns = name.startsWith("pairs_by_column") ? "key=2" : name.startsWith("pairs") ? "key=1,key=2" : undefined;
+    const options = columns === undefined ? {} : { columns: parseColumns(columns) };
     assertEquals(await linesOf(`${FIXTURES}${name.slice(0, -".keys".length)}`, options), expected, name);
     files++;
   }
-  assertEquals(files, 33);
+  assertEquals(files, 38);
 });
 
 Deno.test("readTrace() takes separators, comments, byte order marks, quotes and line ends for what they are", async () => {
@@ -60,6 +61,30 @@ Deno.test("readTrace() takes separators, comments, byte order marks, quotes and 
   for (const header of ["key", "item_id", "obj_id", "object", "itemId", "anything"]) {
     assertEquals(await read(`${header}\n5\n6\n`), ["5", "6"], header);
   }
+});
+
+Deno.test("readTrace() takes a word above the numbers of a column that was chosen by its number for its name", async () => {
+  // scikit-learn's files begin so: counts, then the names of classes.
+  const titled = "150,4,setosa,red\n5,3,0,a\n4,3,1,b\n";
+  assertEquals(await read(titled, { columns: parseColumns("key=3") }), ["0", "1"]);
+  assertEquals((await read(titled, { columns: parseColumns("key=4") })).length, 3); // words below words
+  assertEquals(await read(titled, { columns: parseColumns("key=2") }), ["4", "3", "3"]);
+  assertEquals(await read("at,7\n1,8\n2,9\n", { columns: parseColumns("time=1,key=2") }), ["8", "9"]);
+});
+
+Deno.test("readTrace() reads one column of an array whose columns stand one after the other, and refuses several", async () => {
+  const file = `${FIXTURES}pairs_by_column.npy`, whole = await Deno.readFile(file);
+  const [a, b] = await Promise.all(
+    ["key=1", "key=2"].map((columns) => linesOf(file, { columns: parseColumns(columns) })),
+  );
+  assertEquals(a?.toReversed(), b);
+  const one = { columns: parseColumns("key=1") };
+  for (const columns of ["key=1,key=2", "key=*", "key=1,sample=2", "key=*,sample=*", "key=1,time=2"]) {
+    assertStringIncludes(await refusal(whole, { columns: parseColumns(columns) }, "t"), "choose one alone, or save");
+  }
+  assertStringIncludes(await refusal(whole.slice(0, -8), one, "t"), "it ends after");
+  assertStringIncludes(await refusal(whole.slice(0, -1), one, "t"), "it ends within a number");
+  assertStringIncludes(await refusal(new Uint8Array([...whole, ...whole.slice(-8)]), one, "t"), "bytes are left over");
 });
 
 Deno.test("readTrace() takes columns by a header that tells them", async () => {
