@@ -77,6 +77,7 @@ export {
 } from "./ffi/curve.ts";
 export {
   rowCacheHits,
+  type RowCachePolicy,
   type RowCacheSize,
   rowCacheSize,
   type RowCacheSizeOptions,

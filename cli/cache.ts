@@ -134,7 +134,7 @@ export function addCache(program: Command, { terminal }: Context): void {
     .option("--policy <names>", `all, or some of ${EVICTION_POLICIES.join(",")}`, policies, ["lru"])
     .option(
       "--ways <n>",
-      "also a cache on a GPU, where a row has so many places: 32 is FBGEMM's, least recently used",
+      "also a cache on a GPU, where a row has so many places: 32 is FBGEMM's; lru, and of a trace lfu",
       ways,
     )
     .option("--batch <n>", "lookups that come together and count each row once", positive("batch"), 1)
@@ -185,8 +185,11 @@ export function addCache(program: Command, { terminal }: Context): void {
           });
         });
         if (ways !== undefined) {
-          const sets = { ...of, batch, ways };
-          found.push(told(rowCacheSize({ ...sets, hits: hit }), (held) => rowCacheHits(sets).of(held)));
+          // A law has no formula for sets with lfu.
+          for (const policy of of.law === undefined ? ["lru", "lfu"] as const : ["lru"] as const) {
+            const sets = { ...of, batch, ways, policy };
+            found.push(told(rowCacheSize({ ...sets, hits: hit }), (held) => rowCacheHits(sets).of(held)));
+          }
         }
         const distinct = found[0]?.distinct ?? 0, rule = hit * distinct * rowBytes;
         if (json) return terminal.out(answerText("cache", { hit, batch, rowBytes, rule, sizes: found }));

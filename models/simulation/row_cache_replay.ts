@@ -51,6 +51,30 @@ export function hashKeys(keys: BigInt64Array): HashedKeys {
   return { low, high };
 }
 
+/** Sets, and places of each. */
+export interface RowCacheShape {
+  /** How many sets. */
+  readonly sets: number;
+  /** How many rows each holds. */
+  readonly ways: number;
+}
+
+/** @throws {RangeError} If sets, places or the batch are no whole numbers of 1 or more. */
+export function checkRowCache({ sets, ways }: RowCacheShape, batch: number): void {
+  for (const [what, value] of Object.entries({ sets, ways, batch })) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new RangeError(`Cannot replay a row cache: ${what} is ${value}, expected a whole number, 1 or more`);
+    }
+  }
+}
+
+/** The set of a key: the remainder of its hash. */
+export function setOfHash(low: number, high: number, sets: number): number {
+  // 2^32 high + low modulo the sets, 16 bits at a time: every product stays below 2^53.
+  const above = (high % sets) * 65536 + (low >>> 16);
+  return (above % sets * 65536 + (low & 0xffff)) % sets;
+}
+
 /**
  * Replays a stream of batches on a cache that is empty at first.
  *
@@ -61,22 +85,14 @@ export function hashKeys(keys: BigInt64Array): HashedKeys {
  */
 export function replayRowCache(
   { low, high }: HashedKeys,
-  { sets, ways }: { readonly sets: number; readonly ways: number },
+  { sets, ways }: RowCacheShape,
   batch: number,
 ): RowCacheHits {
-  for (const [what, value] of Object.entries({ sets, ways, batch })) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new RangeError(`Cannot replay a row cache: ${what} is ${value}, expected a whole number, 1 or more`);
-    }
-  }
+  checkRowCache({ sets, ways }, batch);
   const placeLow = new Uint32Array(sets * ways), placeHigh = new Uint32Array(sets * ways);
   /** The batch that used a place last; 0: none has. */
   const used = new Float64Array(sets * ways);
-  const setOf = (i: number): number => {
-    // 2^32 high + low modulo the sets, 16 bits at a time: every product stays below 2^53.
-    const l = low[i] as number, above = ((high[i] as number) % sets) * 65536 + (l >>> 16);
-    return (above % sets * 65536 + (l & 0xffff)) % sets;
-  };
+  const setOf = (i: number): number => setOfHash(low[i] as number, high[i] as number, sets);
   /** Where a row is; -1: nowhere. */
   const find = (i: number, first: number): number => {
     const l = low[i] as number, h = high[i] as number;

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { randomNumbers } from "../../../base/random.ts";
 import { replayCache } from "../../../ffi/replay.ts";
 import { hashKeys, replayRowCache } from "../../../models/simulation/row_cache_replay.ts";
+import { numberKeys, replayLfuRowCache } from "../../../models/simulation/row_cache_replay_lfu.ts";
 import { rowCacheHits, rowCacheSize } from "../../../models/simulation/row_cache_size.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { runCommand } from "../../cli/command.ts";
@@ -31,6 +32,32 @@ function plainly(keys: readonly bigint[], sets: number, ways: number, batch: num
       const set = setOf(key), oldest = Math.min(...set.map((place) => place.batch));
       if (oldest < now) set[set.findIndex((place) => place.batch === oldest)] = { key, batch: now };
     }
+  }
+  return [hits, lookups];
+}
+
+/** The same with lfu: every row's lookups are counted anew for each batch; see `lfu_cache_insert_kernel`. */
+function plainlyLfu(
+  keys: readonly bigint[],
+  sets: number,
+  ways: number,
+  batch: number,
+): [hits: number, lookups: number] {
+  const cache = Array.from({ length: sets }, () => Array<bigint | undefined>(ways).fill(undefined));
+  let [hits, lookups] = [0, 0];
+  for (let start = 0; start < keys.length; start += batch) {
+    const past = keys.slice(0, start + batch), rows = [...new Set(keys.slice(start, start + batch))];
+    const count = (key: bigint | undefined) => key === undefined ? -1 : past.filter((one) => one === key).length;
+    const missed = rows.filter((key) => !cache.some((set) => set.includes(key)));
+    [hits, lookups] = [hits + rows.length - missed.length, lookups + rows.length];
+    cache.forEach((set, at) => {
+      const newcomers = missed.filter((key) => Number(hashOf(key) % BigInt(sets)) === at)
+        .toSorted((a, b) => count(b) - count(a));
+      const ways = [...set.keys()].toSorted((a, b) => count(set[a]) - count(set[b]));
+      const pairs = ways.slice(0, newcomers.length).map((way, i) => [way, newcomers[i]] as const);
+      const places = pairs.filter(([way, key]) => count(set[way]) <= count(key));
+      for (const [way, key] of places) set[way] = key;
+    });
   }
   return [hits, lookups];
 }
@@ -67,6 +94,42 @@ Deno.test("replayRowCache() finds what sets of places find that are kept plainly
   for (const wrong of [{ sets: 0, ways: 4 }, { sets: 1.5, ways: 4 }, { sets: 1, ways: 0 }]) {
     assertThrows(() => replayRowCache(hashKeys(keys), wrong, 1), RangeError, "expected a whole number, 1 or more");
   }
+});
+
+Deno.test("replayLfuRowCache() finds what sets of places find that are kept plainly", () => {
+  const key = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: -40, max: 40 })).map(BigInt);
+  const lfu = (keys: readonly bigint[], sets: number, ways: number, batch: number) => {
+    const all = BigInt64Array.from(keys);
+    return replayLfuRowCache(hashKeys(all), numberKeys(all), { sets, ways }, batch);
+  };
+  fc.assert(
+    fc.property(
+      fc.array(key, { maxLength: 120 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 20 })),
+      (keys, sets, ways, batch) => {
+        const { hits, lookups } = lfu(keys, sets, ways, batch);
+        assertEquals([hits, lookups], plainlyLfu(keys, sets, ways, batch));
+      },
+    ),
+    { numRuns: 400 },
+  );
+  // FBGEMM's 32 ways, more rows than places.
+  const next = randomNumbers(5), keys = Array.from({ length: 1500 }, () => BigInt(Math.floor(300 ** next())));
+  for (const batch of [1, 100]) {
+    const { hits, lookups } = lfu(keys, 3, 32, batch);
+    assertEquals([hits, lookups], plainlyLfu(keys, 3, 32, batch));
+  }
+  // A row that was used twice stays while others come once each; one that comes as often takes its place.
+  assertEquals(lfu([1n, 1n, 2n, 3n, 1n], 1, 1, 1), { hits: 2, lookups: 5 });
+  assertEquals(lfu([1n, 2n, 1n], 1, 1, 1), { hits: 0, lookups: 3 });
+  assertThrows(() => lfu([1n], 0, 4, 1), RangeError, "expected a whole number, 1 or more");
+  assertThrows(
+    () => rowCacheSize({ law: { rows: 9 }, hits: 0.5, policy: "lfu" }),
+    RangeError,
+    "found a law, expected keys",
+  );
 });
 
 Deno.test("rowCacheSize() finds sizes that hit as often as they say, and the formula of a law is near a stream's replay", () => {
@@ -114,5 +177,18 @@ Deno.test("tierbench cache --ways has a row of its own, and one GiB more", async
   assert(sets.rows > lru.rows && sets.rows < 1.2 * lru.rows && sets.hitsOfOneGiBMore > 0.8, out);
   const told = await runCommand(["cache", "--rows", "1e6", "--hit", "80%", "--ways", "32"], 120);
   assert(/^lru, 32 ways +analytic +\d+ /m.test(told.out), told.out);
+  assert(!/^lfu, 32 ways/m.test(told.out), told.out);
+  const path = await Deno.makeTempFile({ suffix: ".csv" });
+  try {
+    const next = randomNumbers(3), keys = Array.from({ length: 20_000 }, () => Math.floor(2000 ** next()));
+    await Deno.writeTextFile(path, `key\n${keys.join("\n")}\n`);
+    const of = await runCommand(["cache", path, "--hit", "60%", "--ways", "32", "--json"], 120);
+    const [, , lfu] = JSON.parse(of.out).sizes, all = BigInt64Array.from(keys, BigInt);
+    assertEquals([lfu.policy, lfu.ways, lfu.method], ["lfu", 32, "exact"]);
+    const { hits, lookups } = replayLfuRowCache(hashKeys(all), numberKeys(all), { sets: lfu.rows / 32, ways: 32 }, 1);
+    assertEquals(lfu.hits, hits / lookups);
+  } finally {
+    await Deno.remove(path);
+  }
   assertEquals((await runCommand(["cache", "--rows", "1e6", "--hit", "80%", "--ways", "0"], 120)).code, 2);
 });
