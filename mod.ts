@@ -214,7 +214,7 @@ export {
   type StorageType,
 } from "./ffi/storage.ts";
 export type { MediaOperation } from "./ffi/media.ts";
-export type { KeyStep } from "./ffi/simulator/key_source.ts";
+export type { KeyEra, KeyStep, KeyWalk } from "./ffi/simulator/key_source.ts";
 export {
   listProfiles,
   loadProfile,
@@ -243,6 +243,7 @@ export {
   type FittedProfile,
   type FittedTable,
   type LawKind,
+  type OrderKind,
 } from "./models/workloads/fit_profile.ts";
 export { importEeg } from "./models/workloads/eeg.ts";
 export { type EegExport, type EegOptions, type EegTable, exportEeg } from "./models/workloads/eeg_export.ts";

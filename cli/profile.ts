@@ -68,7 +68,7 @@ function renderFit({ tables, fidelity, zipf }: FittedProfile): string {
     t.name,
     String(t.accesses),
     String(t.keys),
-    t.law,
+    t.order === undefined ? t.law : `${t.order}, ${t.law}`,
     ...policies.map((policy) => errorText(t.fidelity[policy])),
     worstText(t.apart),
     worstText(t.zipf),

@@ -34,8 +34,44 @@ interface KeyTail {
   readonly life: number;
 }
 
+/** Rows that come each once a pass. */
+export interface KeyWalk {
+  /** How many. */
+  readonly rows: number;
+  /** Of every `turn` keys so many are the walk's. */
+  readonly run: number;
+  /** Keys of a turn. */
+  readonly turn: number;
+  /** Keys of the first turn that are gone at the beginning. */
+  readonly start: number;
+  /** The walk has the last keys of a turn, or they are spread evenly. */
+  readonly spread: "turns" | "evenly";
+  /** Rows that are shuffled among themselves in each pass: 1: passes are in one order; all of them: in any. */
+  readonly block: number;
+}
+
+/** Times after which popularity changes all at once. */
+export interface KeyEra {
+  /** Samples of an era. */
+  readonly samples: number;
+  /** Of the first, those that are gone at the beginning. */
+  readonly start: number;
+  /** Rows that the ranks are dealt to. */
+  readonly rows: number;
+}
+
+/** Order in which keys come again, beside laws. */
+export interface KeyOrder {
+  /** Rows of their own that come each once a pass: a share of the keys. */
+  readonly walk?: KeyWalk;
+  /** Samples that come again and again, and how many of them are shuffled among themselves each time (1: none). */
+  readonly epoch?: { readonly samples: number; readonly block: number };
+  /** Samples after which ranks without a life are dealt anew, those of the first era that are gone at the beginning, and to how many rows. */
+  readonly era?: KeyEra;
+}
+
 /** What the keys of a table are drawn from. */
-export interface KeyTableOptions {
+export interface KeyTableOptions extends KeyOrder {
   /** Rows in steps. */
   readonly steps: readonly KeyStep[];
   /** The other rows. */
@@ -76,7 +112,7 @@ export class KeySource implements Disposable {
    * @throws {TierstoreError} `TS_EINVAL` for shares or rows that make no law.
    */
   add(options: KeyTableOptions): number {
-    const { steps, tail, pool, repeats, parent, bags = [], keys } = options;
+    const { steps, tail, pool, repeats, parent, bags = [], keys, walk, epoch, era } = options;
     const words = nativeOptions({
       tail: tail?.law,
       rows: tail?.rows,
@@ -87,6 +123,17 @@ export class KeySource implements Disposable {
       repeats: repeats?.share,
       parent: parent?.table,
       parent_share: parent?.share,
+      walk_rows: walk?.rows,
+      walk_run: walk?.run,
+      walk_turn: walk?.turn,
+      walk_start: walk?.start,
+      walk_spread: walk?.spread,
+      walk_block: walk?.block,
+      epoch: epoch?.samples,
+      epoch_block: epoch?.block,
+      era: era?.samples,
+      era_start: era?.start,
+      era_rows: era?.rows,
       keys,
     });
     const numbers = Float64Array.from(steps.flatMap(({ rows, share, life }) => [rows, share, life]));

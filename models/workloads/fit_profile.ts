@@ -7,7 +7,7 @@
 import type { KeyTableOptions } from "../../ffi/simulator/key_source.ts";
 import { KeyStream } from "../../ffi/simulator/key_stream.ts";
 import type { CurveError } from "./fit/bars.ts";
-import { type Chance, chooseLaw, scoreApart, scoreOf } from "./fit/choose.ts";
+import { type Chance, fitKeys, type OrderKind, scoreApart, scoreOf } from "./fit/choose.ts";
 import { Columns, type Parent } from "./fit/columns.ts";
 import { CHOSEN_BY, type Fidelity } from "./fit/fidelity.ts";
 import { type FittedLaw, type LawKind, shiftedGaps } from "./fit/laws.ts";
@@ -26,6 +26,7 @@ import type { TraceBatch } from "./trace/batch.ts";
 import { guessesTables, readTrace, type TraceOptions } from "./trace/read.ts";
 
 export type { Fidelity } from "./fit/fidelity.ts";
+export type { OrderKind } from "./fit/choose.ts";
 export type { LawKind } from "./fit/laws.ts";
 
 /** Options of {@linkcode fitProfile}. */
@@ -39,6 +40,8 @@ export interface FitProfileOptions {
   readonly most?: number;
   /** `best`: whatever law is most faithful. `zipf`: Zipf-Mandelbrot with heavy hitters, as FBGEMM's EEG knows it (`"best"`). */
   readonly law?: "best" | "zipf";
+  /** False: laws alone, without walks, epochs and eras, to see what these add (true). */
+  readonly order?: boolean;
   /** How the trace is read, where it does not say so itself. */
   readonly trace?: TraceOptions;
   /** Seed of what is drawn to score laws (0). */
@@ -62,6 +65,8 @@ export interface FittedTable {
   readonly rate: number;
   /** What its law has beside popularity. */
   readonly law: LawKind | "zipf";
+  /** Order in which its keys come again, beside the law. */
+  readonly order?: OrderKind;
   /** Errors of miss-ratio curves, regenerated against original, by policy. */
   readonly fidelity: Fidelity;
   /** The same of a law of the first half alone, on the second; absent where there are too few lookups. */
@@ -110,18 +115,26 @@ const short = (x: number) => Number(x.toPrecision(DIGITS));
 function tableOf(name: string, { whole, kept }: FittedLaw, bags: ProfileTable["bags"], stretch: number): ProfileTable {
   const weight = bags.reduce((sum, [, share]) => sum + share, 0);
   const bag = bags.reduce((sum, [length, share]) => sum + length * share, 0) / weight;
+  const samples = (count: number) => Math.max(1, Math.round(count / bag)), { walk, epoch, era } = whole;
   const steps = whole.steps.map(({ rows, share, life }) => ({
     rows,
     share: short(share),
-    ...(life === 0 ? {} : { life: Math.max(1, Math.round(life / bag)) }),
+    ...(life === 0 ? {} : { life: samples(life) }),
   }));
   const repeats = kept.repeats === undefined ? undefined : shiftedGaps(kept.repeats, stretch / bag);
   return {
     name,
-    rows: steps.reduce((sum, { rows }) => sum + rows, 0),
+    rows: steps.reduce((sum, { rows }) => sum + rows, walk?.rows ?? 0),
     count: 1,
     bags,
     popularity: { steps },
+    ...(walk === undefined ? {} : { walk }),
+    ...(epoch === undefined
+      ? {}
+      : { epoch: { samples: samples(epoch.samples), block: epoch.block === 1 ? 1 : samples(epoch.block) } }),
+    ...(era === undefined
+      ? {}
+      : { era: { ...era, samples: samples(era.samples), start: Math.round(era.start / bag) } }),
     ...(whole.pool === undefined ? {} : { pool: whole.pool }),
     ...(repeats === undefined ? {} : { repeats: { share: short(repeats.share), gaps: repeats.gaps.map(short) } }),
   };
@@ -194,17 +207,17 @@ function fitTable(
   const { accesses, kept, rows, rate } = stream.facts(), keys = stream.keys();
   const zipf = scoreOf(plainZipf(stream, chance), keys, chance, CHOSEN_BY);
   let table: ProfileTable, law: KeyTableOptions, kind: FittedTable["law"];
-  let again: Parameters<typeof scoreApart>[0];
+  let order: OrderKind | undefined, again: Parameters<typeof scoreApart>[0];
   if (options.law === "zipf") {
     ({ table, law } = zipfTable(name, stream, bags, chance));
     kind = "zipf";
     again = (half) => zipfTable(name, half, bags, chance).law;
   } else {
-    const fitted = chooseLaw(stream, keys, chance);
+    const fitted = fitKeys(stream, keys, chance, options.order === false ? { order: undefined } : {});
     if (fitted === undefined) throw new ProfileError("Cannot fit a law: the table has no accesses");
-    ({ kept: law, kind } = fitted);
+    ({ kept: law, kind, order } = fitted);
     table = tableOf(name, fitted, bags, accesses / Math.max(1, kept));
-    again = (half, own) => chooseLaw(half, own, chance, [fitted.kind])?.kept;
+    again = (half, own) => fitKeys(half, own, chance, { kind: fitted.kind, order: fitted.order })?.kept;
   }
   const fidelity = scoreOf(law, keys, chance), apart = scoreApart(again, keys, chance);
   const score: ProfileScore = {
@@ -213,7 +226,7 @@ function fitTable(
     errors: written(fidelity),
     ...(apart === undefined ? {} : { apart: { lookups: roundly(apart.lookups), errors: written(apart.errors) } }),
   };
-  const facts = { name, accesses, keys: rows, rate, law: kind };
+  const facts = { name, accesses, keys: rows, rate, law: kind, ...(order === undefined ? {} : { order }) };
   return {
     table: { ...table, score },
     fitted: { ...facts, fidelity, ...(apart === undefined ? {} : { apart: apart.errors }), zipf },
@@ -236,7 +249,7 @@ function together(tables: readonly FittedTable[], of: "fidelity" | "zipf"): Fide
   }));
 }
 
-/** Parents stand before their children. */
+/** Parents stand before their children. A walk has no quantiles that children could follow, nor follows one. */
 function ordered(tables: readonly ProfileTable[], parents: ReadonlyMap<string, Parent>): ProfileTable[] {
   const out: ProfileTable[] = [];
   const place = (table: ProfileTable) => {
@@ -244,7 +257,7 @@ function ordered(tables: readonly ProfileTable[], parents: ReadonlyMap<string, P
     const parent = parents.get(table.name), above = tables.find(({ name }) => name === parent?.table);
     if (above !== undefined) place(above);
     out.push(
-      parent === undefined || above === undefined
+      parent === undefined || above === undefined || (above.walk ?? table.walk) !== undefined
         ? table
         : { ...table, parent: { table: parent.table, share: short(parent.share) } },
     );

@@ -10,6 +10,7 @@ import { pathText } from "../../base/diagnostics.ts";
 import { readUserText, withoutMark } from "../../base/user_file.ts";
 import * as v from "../../base/valibot.ts";
 import { validate } from "../../base/validate.ts";
+import type { KeyEra, KeyWalk } from "../../ffi/simulator/key_source.ts";
 import type { CurveError } from "./fit/bars.ts";
 
 const FOLDER = new URL("./profiles/", import.meta.url);
@@ -29,6 +30,8 @@ const samples = v.pipe(
   v.minValue(1),
   v.maxValue(MOST_ROWS),
 );
+const keys = v.pipe(v.number(), v.integer("expected a whole number of keys"), v.minValue(1), v.maxValue(MOST_ROWS));
+const from0 = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MOST_ROWS));
 const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
 
 const step = v.pipe(
@@ -75,6 +78,16 @@ const table = v.strictObject({
     gaps: v.pipe(v.array(share), v.minLength(1), v.maxLength(200)),
   })),
   parent: v.optional(v.strictObject({ table: v.string(), share })),
+  walk: v.optional(v.strictObject({
+    rows,
+    run: keys,
+    turn: keys,
+    start: from0,
+    spread: v.picklist(["turns", "evenly"]),
+    block: rows,
+  })),
+  epoch: v.optional(v.strictObject({ samples, block: samples })),
+  era: v.optional(v.strictObject({ samples, start: from0, rows })),
   score: v.optional(v.strictObject({
     lookups: about,
     rowsKept: share,
@@ -140,6 +153,12 @@ export interface ProfileTable {
   readonly repeats?: { readonly share: number; readonly gaps: readonly number[] } | undefined;
   /** A table before this one, and the share of samples that take the rank at the quantile of its rank. */
   readonly parent?: { readonly table: string; readonly share: number } | undefined;
+  /** Rows of its own that come each once a pass: a share of the keys, in one order or shuffled in blocks of so many rows. */
+  readonly walk?: KeyWalk | undefined;
+  /** Samples that come again and again, in order or shuffled in blocks of so many. */
+  readonly epoch?: { readonly samples: number; readonly block: number } | undefined;
+  /** Samples after which the ranks of rows without a life are dealt anew: popularity that changes all at once. */
+  readonly era?: KeyEra | undefined;
   /** How faithful keys made from it are to the trace that it was fitted to. */
   readonly score?: ProfileScore | undefined;
 }
@@ -192,7 +211,7 @@ export async function listProfiles(): Promise<string[]> {
 /** What the schema cannot say by itself. */
 function faultOf(profile: Profile): string | undefined {
   const names = new Set<string>();
-  for (const { name, popularity: law, rows: all, bags, parent, repeats } of profile.tables) {
+  for (const { name, popularity: law, rows: all, bags, parent, repeats, walk, era } of profile.tables) {
     const at = `tables["${name}"]`;
     if (names.has(name)) return `${at}: there are two tables of this name`;
     if (parent !== undefined && !names.has(parent.table)) {
@@ -202,18 +221,26 @@ function faultOf(profile: Profile): string | undefined {
     if (law.zipf !== undefined && law.foldedZipf !== undefined) {
       return `${at}.popularity: zipf and foldedZipf exclude one another`;
     }
-    const stepped = (law.steps ?? []).reduce((sum, { rows: some }) => sum + some, law.heavyHitters?.length ?? 0);
+    const own = law.heavyHitters?.length ?? 0;
+    const stepped = (law.steps ?? []).reduce((sum, { rows: some }) => sum + some, own) + (walk?.rows ?? 0);
+    if (stepped > all) return `${at}.popularity: its steps and its walk have ${stepped} rows, the table has ${all}`;
+    if (walk !== undefined && walk.run > walk.turn) {
+      return `${at}.walk.run: ${walk.run} of ${walk.turn} keys, expected at most all`;
+    }
+    if (era !== undefined && era.rows < all - (walk?.rows ?? 0)) {
+      return `${at}.era.rows: expected at least the ${all - (walk?.rows ?? 0)} of the law`;
+    }
+    if (!bags.some(([length, some]) => length > 0 && some > 0)) return `${at}.bags: no bag holds a key`;
+    if (repeats !== undefined && !repeats.gaps.some((gap) => gap > 0)) return `${at}.repeats.gaps: all are 0`;
+    if (walk !== undefined && walk.run === walk.turn) continue; // the law has no key
     const sum = (law.steps ?? []).reduce((total, { share: some }) => total + some, 0) +
       (law.heavyHitters ?? []).reduce((total, some) => total + some, 0);
     const tail = law.zipf !== undefined || law.foldedZipf !== undefined;
     if (sum > 1 + (tail ? 1e-6 : 1e-3)) return `${at}.popularity: its shares add up to ${sum}, expected at most 1`;
-    if (stepped > all) return `${at}.popularity: its steps have ${stepped} rows, the table has ${all}`;
     if (!tail && !(sum > 0)) return `${at}.popularity: no row has a share of the accesses`;
     if (!tail && Math.abs(sum - 1) > 1e-3) {
       return `${at}.popularity: its shares add up to ${sum}, expected 1, or a law for the rest`;
     }
-    if (!bags.some(([length, some]) => length > 0 && some > 0)) return `${at}.bags: no bag holds a key`;
-    if (repeats !== undefined && !repeats.gaps.some((gap) => gap > 0)) return `${at}.repeats.gaps: all are 0`;
   }
   return undefined;
 }

@@ -39,12 +39,21 @@ export interface KeyBatch {
 const BATCH = 65_536;
 
 function keyTable(table: ProfileTable, parent: number | undefined, keys: "hashed" | "rows"): KeyTableOptions {
-  const { popularity: { heavyHitters = [], steps = [], zipf, foldedZipf }, life = 0, pool, repeats, bags } = table;
+  const {
+    popularity: { heavyHitters = [], steps = [], zipf, foldedZipf },
+    life = 0,
+    pool,
+    repeats,
+    bags,
+    walk,
+    epoch,
+    era,
+  } = table;
   const list: KeyStep[] = [
     ...heavyHitters.map((share) => ({ rows: 1, share, life: 0 })),
     ...steps.map((step) => ({ rows: step.rows, share: step.share, life: step.life ?? life })),
   ];
-  const rows = table.rows - list.reduce((sum, step) => sum + step.rows, 0);
+  const rows = table.rows - list.reduce((sum, step) => sum + step.rows, walk?.rows ?? 0);
   const tail = rows === 0 || (zipf === undefined && foldedZipf === undefined)
     ? undefined
     : zipf !== undefined
@@ -57,6 +66,9 @@ function keyTable(table: ProfileTable, parent: number | undefined, keys: "hashed
     ...(tail === undefined ? {} : { tail }),
     ...(pool === undefined ? {} : { pool }),
     ...(repeats === undefined ? {} : { repeats }),
+    ...(walk === undefined ? {} : { walk }),
+    ...(epoch === undefined ? {} : { epoch }),
+    ...(era === undefined ? {} : { era }),
     ...(parent === undefined ? {} : { parent: { table: parent, share: table.parent?.share ?? 0 } }),
   };
 }

@@ -31,12 +31,14 @@ export function scoreFault({ score }: Pick<ProfileTable, "score">): string | und
 }
 
 /** What a table's keys have beside popularity: a law of popularity says nothing of it. */
-export function lawLeavesOut({ life, popularity, pool, repeats, parent }: ProfileTable): string[] {
-  const drifts = life !== undefined || pool !== undefined ||
+export function lawLeavesOut({ life, popularity, pool, repeats, parent, walk, epoch, era }: ProfileTable): string[] {
+  const drifts = era !== undefined || life !== undefined || pool !== undefined ||
     (popularity.steps ?? []).some((step) => step.life !== undefined);
   return [
     ...(drifts ? ["drift"] : []),
     ...(repeats === undefined ? [] : ["repeats"]),
+    ...(walk === undefined ? [] : ["return in order"]),
+    ...(epoch === undefined ? [] : ["epochs"]),
     ...(parent === undefined ? [] : ["correlation of tables"]),
   ];
 }

@@ -970,6 +970,15 @@ TS_API int32_t ts_keys_close(ts_keys *keys);
  *                samples, then of four classes an octave (native/simulator/gaps.h)                                                          (default 0)
  *   parent, parent_share   a table added before, and the share of samples that take this table's rank from the parent's
  *                                                                                                (default none)
+ *   walk_rows    rows of a walk, which come each once a pass: a share of the keys; 0: none           (default 0)
+ *   walk_run, walk_turn, walk_start   of every `turn` keys so many are the walk's, and so many are gone at the beginning
+ *                                                                                                (default 1, 1, 0)
+ *   walk_spread  turns: the last of them | evenly: spread among them                               (default turns)
+ *   walk_block   rows that are shuffled among themselves in each pass: 1: one order, walk_rows: any   (default 1)
+ *   epoch        samples after which the same come again, 0: never; epoch_block: samples that are shuffled among
+ *                themselves each time                                                             (default 0, 1)
+ *   era          samples after which ranks without a life are dealt anew, 0: never; era_start: those of the first that
+ *                are gone at the beginning; era_rows: rows that they are dealt to  (default 0, 0, the rows of the law)
  *   keys         hashed: spread over 64 bits; rows: numbers from 0, new rows after those           (default hashed)
  * bags: pairs of a number of keys a sample, up to 4095, and its share; none: one key a sample.
  * Errors: TS_EINVAL, TS_ENOMEM. */

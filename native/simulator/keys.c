@@ -34,6 +34,55 @@ static uint32_t bag_length(const ts_keys_table *t, uint64_t sample) {
   return t->length[find(t->length_before, t->lengths, ts_unit(word(t, WORD_LENGTH, sample)))];
 }
 
+/* A bijection of [0, rows): four rounds of a Feistel network on the next even number of bits, walked until it lands
+ * inside (Black and Rogaway, CT-RSA 2002). */
+static uint64_t scatter(uint64_t mask, uint64_t rows, uint64_t x) {
+  uint32_t half = 1;
+  while (half < 32 && (UINT64_C(1) << (2 * half)) < rows) half++;
+  uint64_t low = (UINT64_C(1) << half) - 1;
+  do {
+    uint64_t left = x >> half, right = x & low;
+    for (uint64_t round = 0; round < 4; round++) {
+      uint64_t next = left ^ (ts_mix64(right + mask + round * GOLDEN) & low);
+      left = right;
+      right = next;
+    }
+    x = left << half | right;
+  } while (x >= rows);
+  return x;
+}
+
+/* Place `at` of a pass over n, whose blocks are shuffled anew in each pass. */
+static uint64_t in_blocks(uint64_t mask, uint64_t pass, uint64_t n, uint64_t block, uint64_t at) {
+  if (block < 2) return at;
+  uint64_t first = at / block * block;
+  return first + scatter(ts_mix64(mask ^ ts_mix64(pass + GOLDEN) ^ ts_mix64(first)), TS_MIN(block, n - first), at - first);
+}
+
+/* The sample of the first epoch that comes again. */
+static uint64_t of_epoch(const ts_keys_table *t, uint64_t sample) {
+  if (t->epoch == 0 || sample < t->epoch) return sample;
+  return in_blocks(t->mask + 1, sample / t->epoch, t->epoch, t->epoch_block, sample % t->epoch);
+}
+
+/* Whether a key is the walk's, and the number of its row in the walk. */
+static bool walks(const ts_keys_table *t, uint64_t sample, uint32_t position, uint64_t *row) {
+  const ts_keys_walk *w = &t->walk;
+  if (w->rows == 0) return false;
+  uint64_t key = w->start + position + (t->bag > 0 ? sample * t->bag : (uint64_t)((double)sample * t->mean_bag));
+  uint64_t at = key / w->turn * w->run, place = key % w->turn;
+  if (w->even) {
+    uint64_t gone = (uint64_t)((unsigned __int128)place * w->run / w->turn);
+    if ((uint64_t)((unsigned __int128)(place + 1) * w->run / w->turn) == gone) return false;
+    at += gone;
+  } else {
+    if (place < w->turn - w->run) return false;
+    at += place - (w->turn - w->run);
+  }
+  *row = in_blocks(t->mask + 2, at / w->rows, w->rows, w->block, at % w->rows);
+  return true;
+}
+
 /* Follows repeats back to the sample and position whose key this is. */
 static void origin(const ts_keys_table *t, uint64_t *sample, uint32_t *position) {
   for (;;) {
@@ -60,6 +109,7 @@ static double parent_quantile(const ts_keys *keys, const ts_keys_table *t, uint6
   const ts_keys_table *parent = &keys->tables[t->parent];
   uint32_t position = 0;
   uint64_t rank;
+  sample = of_epoch(parent, sample);
   if (parent->repeat_below > 0) origin(parent, &sample, &position);
   const ts_keys_bucket *b = draw(keys, parent, sample, position, &rank);
   return b->before + ((double)(rank - b->first) + 0.5) * b->weight;
@@ -82,7 +132,7 @@ static const ts_keys_bucket *at_quantile(const ts_keys_table *t, double u, uint6
 static const ts_keys_bucket *draw(const ts_keys *keys, const ts_keys_table *t, uint64_t sample, uint32_t position,
                                   uint64_t *rank) {
   uint64_t counter = sample << POSITION_BITS | position;
-  if (t->parent != UINT32_MAX && position == 0 && bag_length(&keys->tables[t->parent], sample) > 0 &&
+  if (t->parent != UINT32_MAX && position == 0 && bag_length(&keys->tables[t->parent], of_epoch(&keys->tables[t->parent], sample)) > 0 &&
       word(t, WORD_PARENT, counter) < t->parent_below)
     return at_quantile(t, parent_quantile(keys, t, sample), rank);
   uint64_t r = word(t, WORD_DRAW, counter);
@@ -93,33 +143,18 @@ static const ts_keys_bucket *draw(const ts_keys *keys, const ts_keys_table *t, u
   return b;
 }
 
-/* A bijection of [0, rows): four rounds of a Feistel network on the next even number of bits, walked until it lands
- * inside (Black and Rogaway, CT-RSA 2002). */
-static uint64_t scatter(uint64_t mask, uint64_t rows, uint64_t x) {
-  uint32_t half = 1;
-  while (half < 32 && (UINT64_C(1) << (2 * half)) < rows) half++;
-  uint64_t low = (UINT64_C(1) << half) - 1;
-  do {
-    uint64_t left = x >> half, right = x & low;
-    for (uint64_t round = 0; round < 4; round++) {
-      uint64_t next = left ^ (ts_mix64(right + mask + round * GOLDEN) & low);
-      left = right;
-      right = next;
-    }
-    x = left << half | right;
-  } while (x >= rows);
-  return x;
-}
+static int64_t key_from(const ts_keys_table *t, uint64_t id) { return (int64_t)(t->as_rows ? id : ts_mix64(id ^ t->mask)); }
 
 static int64_t key_of(const ts_keys_table *t, const ts_keys_bucket *b, uint64_t rank, uint64_t sample) {
-  uint64_t id = rank;
-  if (t->as_rows) id = scatter(t->mask, t->rows, id);
+  uint64_t id = rank, rows = t->span + t->walk.rows;
+  if (t->era > 0 && b->life == 0) return key_from(t, scatter(t->mask + ((sample + t->era_start) / t->era + 1) * GOLDEN, t->span, id));
+  if (t->as_rows) id = scatter(t->mask, t->span, id);
   if (b->life > 0) {
     uint64_t life = (sample + below(word(t, WORD_PHASE, rank), b->life)) / b->life;
-    if (t->pool > 0) id = t->rows + below(ts_mix64(word(t, WORD_PHASE, rank) + (life + 1) * GOLDEN), t->pool);
-    else id += life * t->rows;
+    if (t->pool > 0) id = rows + below(ts_mix64(word(t, WORD_PHASE, rank) + (life + 1) * GOLDEN), t->pool);
+    else id += life * rows;
   }
-  return (int64_t)(t->as_rows ? id : ts_mix64(id ^ t->mask));
+  return key_from(t, id);
 }
 
 static uint64_t fill(const ts_keys *keys, const ts_keys_table *t, uint64_t first, uint64_t samples, int64_t *out,
@@ -127,10 +162,15 @@ static uint64_t fill(const ts_keys *keys, const ts_keys_table *t, uint64_t first
   uint64_t n = 0;
   for (uint64_t i = 0; i < samples; i++) {
     if (offsets != NULL) offsets[i] = n;
-    uint32_t length = bag_length(t, first + i);
+    const uint64_t own = of_epoch(t, first + i);
+    uint32_t length = bag_length(t, own);
     for (uint32_t j = 0; j < length; j++) {
-      uint64_t sample = first + i, rank;
+      uint64_t sample = own, rank;
       uint32_t position = j;
+      if (walks(t, sample, position, &rank)) {
+        out[n++] = key_from(t, t->span + rank);
+        continue;
+      }
       if (t->repeat_below > 0) origin(t, &sample, &position);
       const ts_keys_bucket *b = draw(keys, t, sample, position, &rank);
       out[n++] = key_of(t, b, rank, sample);
@@ -198,7 +238,7 @@ int32_t ts_keys_fill(ts_keys *keys, uint32_t table, uint64_t first, uint64_t sam
     *n = samples * t->bag; /* at most 2^64 - 2^52 */
   } else {
     *n = 0;
-    for (uint64_t i = 0; i < samples; i++) *n += bag_length(t, first + i);
+    for (uint64_t i = 0; i < samples; i++) *n += bag_length(t, of_epoch(t, first + i));
   }
   if (*n > cap)
     return ts_fail(err, TS_ERANGE, "Cannot make keys: %llu samples have %llu keys, and there is room for %llu",

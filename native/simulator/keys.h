@@ -9,7 +9,11 @@
  *   repeats  a share of the keys are what the same table had some samples ago: use soon after use, which popularity
  *            alone does not give;
  *   parent   a share of the samples take the rank that lies at the quantile of the parent table's rank: columns that
- *            go together. Popularity stays as it is, to the width of one row of the parent. */
+ *            go together. Popularity stays as it is, to the width of one row of the parent;
+ *   walk     a share of the keys go through rows of their own, each once a pass, in one order or in blocks that are
+ *            shuffled in each pass; evenly among the other keys, or in turns with them: loops, scans that come again;
+ *   epoch    after so many samples the same come again, in order or in shuffled blocks: passes over a data set;
+ *   era      after so many samples the ranks are dealt anew to the rows: popularity that changes all at once. */
 #ifndef TS_SIMULATOR_KEYS_H
 #define TS_SIMULATOR_KEYS_H
 
@@ -33,11 +37,23 @@ typedef struct ts_keys_choice {
   uint32_t stay, other; /* alias table: the own bucket below `stay`, else `other` */
 } ts_keys_choice;
 
+/* Of every `turn` keys the last `run` are the walk's, or as many evenly among them. Numbers of keys, `start` of them gone. */
+typedef struct ts_keys_walk {
+  uint64_t rows; /* 0: there is no walk */
+  uint64_t run, turn, start;
+  uint64_t block; /* rows that are shuffled among themselves in each pass; 0, 1: none */
+  bool even;
+} ts_keys_walk;
+
 typedef struct ts_keys_table {
   uint32_t count;
   ts_keys_bucket *buckets;
   ts_keys_choice *choices;
-  uint64_t rows;          /* that are alive at one time */
+  uint64_t rows;          /* that are alive at one time, without those of the walk */
+  uint64_t span;          /* numbers of rows below this are the law's: more than `rows` if eras deal to more */
+  ts_keys_walk walk;
+  uint64_t epoch, epoch_block; /* samples; 0: none */
+  uint64_t era, era_start;     /* samples; 0: none; so many of the first are gone at the beginning */
   uint64_t pool;          /* rows that lives return to; 0: each life is a new row */
   bool as_rows;           /* keys are row numbers, else spread over 64 bits */
   uint64_t repeat_below;  /* of a random word: a repeat */
@@ -50,6 +66,7 @@ typedef struct ts_keys_table {
   uint32_t *length;
   double *length_before;  /* cumulated shares, lengths + 1 of them */
   uint32_t most_bag;
+  double mean_bag;
   uint64_t base[6];       /* of the random words, by use */
   uint64_t mask;
 } ts_keys_table;

@@ -10,6 +10,7 @@ enum { STREAM_MASK = 6, STREAMS = 8 };
 static const char *const tails[] = {"none", "zipf", "folded", NULL};
 enum { TAIL_NONE, TAIL_ZIPF, TAIL_FOLDED };
 static const char *const key_kinds[] = {"hashed", "rows", NULL};
+static const char *const spreads[] = {"turns", "evenly", NULL};
 
 static int by_weight(const void *a, const void *b) {
   double x = ((const ts_keys_bucket *)a)->weight, y = ((const ts_keys_bucket *)b)->weight;
@@ -53,7 +54,8 @@ static int32_t make_buckets(ts_keys_table *t, const double *steps, uint64_t coun
   }
   double left = tail->count > 0 ? 1 - sum : 0;
   if (left < -1e-9) return ts_fail(err, TS_EINVAL, "Cannot make a table of keys: the shares of its steps add up to %g; give 1 at most", sum);
-  if (tail->count == 0 && !(sum > 0)) return ts_fail(err, TS_EINVAL, "Cannot make a table of keys: no row has a share of the accesses");
+  const bool all_walk = t->walk.rows > 0 && t->walk.run == t->walk.turn;
+  if (tail->count == 0 && !(sum > 0) && !all_walk) return ts_fail(err, TS_EINVAL, "Cannot make a table of keys: no row has a share of the accesses");
   if (left < 0) left = 0;
   for (uint32_t i = 0; i < tail->count; i++) {
     const ts_law_bucket *b = &tail->buckets[i];
@@ -80,6 +82,7 @@ static void keep_all(ts_keys_table *t, uint32_t i) { t->choices[i] = (ts_keys_ch
 
 /* Vose's method, as in base/zipf.c. */
 static int32_t make_choices(ts_keys_table *t, ts_err err) {
+  if (t->count == 0) return TS_OK; /* every key is the walk's */
   t->choices = calloc(t->count, sizeof *t->choices);
   double *share = calloc(t->count, sizeof *share);
   uint32_t *small = calloc(2 * (size_t)t->count, sizeof *small);
@@ -149,10 +152,32 @@ static int32_t make_bags(ts_keys_table *t, const double *bags, uint64_t count, t
     sum += share;
   }
   if (!(sum > 0) || t->most_bag == 0) return ts_fail(err, TS_EINVAL, "Cannot make a table of keys: no bag holds a key");
-  for (uint64_t i = 0; i < count; i++) t->length_before[i] /= sum;
+  for (uint64_t i = 0; i < count; i++) {
+    t->length_before[i] /= sum;
+    t->mean_bag += t->length[i] * bags[2 * i + 1] / sum;
+  }
   t->lengths = (uint32_t)count;
   t->bag = count == 1 ? t->length[0] : 0;
   return TS_OK;
+}
+
+static int32_t read_order(ts_config_reader *r, ts_keys_table *t) {
+  ts_keys_walk *w = &t->walk;
+  w->rows = ts_config_u64(r, "walk_rows", 0, 0, TS_LAW_MOST_ROWS);
+  w->run = ts_config_u64(r, "walk_run", 1, 1, TS_LAW_MOST_ROWS);
+  w->turn = ts_config_u64(r, "walk_turn", 1, 1, TS_LAW_MOST_ROWS);
+  w->start = ts_config_u64(r, "walk_start", 0, 0, TS_LAW_MOST_ROWS);
+  w->block = ts_config_u64(r, "walk_block", 1, 1, TS_LAW_MOST_ROWS);
+  w->even = ts_config_choice(r, "walk_spread", "turns", spreads) == 1;
+  t->epoch = ts_config_u64(r, "epoch", 0, 0, TS_LAW_MOST_ROWS);
+  t->epoch_block = ts_config_u64(r, "epoch_block", 1, 1, TS_LAW_MOST_ROWS);
+  t->era = ts_config_u64(r, "era", 0, 0, TS_LAW_MOST_ROWS);
+  t->era_start = ts_config_u64(r, "era_start", 0, 0, TS_LAW_MOST_ROWS);
+  t->span = ts_config_u64(r, "era_rows", 0, 0, TS_LAW_MOST_ROWS);
+  if (r->status == TS_OK && w->run > w->turn)
+    r->status = ts_fail(r->err, TS_EINVAL, "Cannot make a table of keys: %llu of %llu keys are the walk's; give at most all",
+                        (unsigned long long)w->run, (unsigned long long)w->turn);
+  return r->status;
 }
 
 static int32_t read_law(ts_config_reader *r, uint32_t *tail, ts_law *law, uint64_t *life) {
@@ -177,6 +202,7 @@ int32_t ts_keys_table_create(const ts_keys *keys, const ts_config *config, const
   uint64_t life;
   int32_t status = read_law(&r, &tail, &law, &life);
   out->as_rows = ts_config_choice(&r, "keys", "hashed", key_kinds) == 1;
+  if (status == TS_OK) status = read_order(&r, out);
   double repeats = ts_config_f64(&r, "repeats", 0, 0, 0.999);
   bool has_parent = ts_config_has(config, "parent");
   out->pool = ts_config_u64(&r, "pool", 0, 0, TS_LAW_MOST_ROWS);
@@ -188,6 +214,12 @@ int32_t ts_keys_table_create(const ts_keys *keys, const ts_config *config, const
                      (unsigned long long)parent, keys->count - 1);
   if (status == TS_OK) status = make_buckets(out, steps, step_count, &law, life, err);
   ts_law_free(&law);
+  if (status == TS_OK && out->era > 0 && out->span > 0 && out->span < out->rows)
+    status = ts_fail(err, TS_EINVAL, "Cannot make a table of keys: eras deal to %llu rows; give at least the %llu of the law",
+                     (unsigned long long)out->span, (unsigned long long)out->rows);
+  out->span = out->era > 0 ? TS_MAX(out->span, out->rows) : out->rows;
+  if (status == TS_OK && out->span + out->walk.rows > TS_LAW_MOST_ROWS)
+    status = ts_fail(err, TS_EINVAL, "Cannot make a table of keys: its law and its walk have more than 2^53 rows");
   if (status == TS_OK) status = make_choices(out, err);
   if (status == TS_OK) status = make_gaps(out, repeats, gaps, gap_count, err);
   if (status == TS_OK) status = make_bags(out, bags, bag_count, err);
@@ -207,10 +239,12 @@ int32_t ts_keys_table_create(const ts_keys *keys, const ts_config *config, const
 }
 
 int32_t ts_keys_table_law(const ts_keys_table *t, ts_law *out, ts_err err) {
-  ts_law_bucket *buckets = calloc(t->count, sizeof *buckets);
+  const double walk = t->walk.rows > 0 ? (double)t->walk.run / (double)t->walk.turn : 0;
+  ts_law_bucket *buckets = calloc((size_t)t->count + 1, sizeof *buckets);
   if (buckets == NULL) return no_memory(err);
-  for (uint32_t i = 0; i < t->count; i++) buckets[i] = (ts_law_bucket){t->buckets[i].rows, t->buckets[i].weight};
-  int32_t status = ts_law_buckets(buckets, t->count, out, err);
+  for (uint32_t i = 0; i < t->count; i++) buckets[i] = (ts_law_bucket){t->buckets[i].rows, t->buckets[i].weight * (1 - walk)};
+  if (walk > 0) buckets[t->count] = (ts_law_bucket){t->walk.rows, walk / (double)t->walk.rows};
+  int32_t status = ts_law_buckets(buckets, t->count + (walk > 0), out, err);
   free(buckets);
   return status;
 }

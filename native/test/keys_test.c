@@ -1,4 +1,5 @@
-/* Keys of profiles: published shares, the same keys everywhere, lives, repeats, parents, bags, bad input. */
+/* Keys of profiles: published shares, the same keys everywhere, lives, repeats, parents, walks, epochs, eras, bags, bad
+ * input. */
 #include "check.h"
 
 #include "simulator/keys.h"
@@ -260,6 +261,104 @@ static void bad_input_is_refused(void) {
   ts_keys_close(keys);
 }
 
+/* Rows of a walk come once a pass, in one order, in shuffled blocks, in turns and evenly; numbers of rows tell which. */
+static void walks_go_through_their_rows(void) {
+  enum { N = 6000, ROWS = 300, LAW = 1000 };
+  static const double steps[] = {LAW, 1, 0};
+  static const char *const blocks[] = {"1", "25", "300"}, *const spreads[] = {"turns", "evenly"};
+  for (int b = 0; b < 3; b++) {
+    for (int spread = 0; spread < 2; spread++) {
+      ts_keys *keys = open_keys(5);
+      const uint32_t gone = spread == 0 ? 0 : 30 * 50 / 200; /* of the walk, at the beginning */
+      uint32_t table, seen[ROWS] = {0}, at = gone, moved = 0, first[ROWS] = {0};
+      for (uint32_t row = 0; row < gone; row++) seen[row] = b == 0, first[row] = row;
+      CHECK_MSG(add(keys, &table, (numbers){.steps = steps, .step_count = 1}, "walk_rows", "300", "walk_run", "50", "walk_turn", "200",
+                    "walk_start", "30", "walk_block", blocks[b], "walk_spread", spreads[spread], NULL) == TS_OK, "%s", message);
+      int64_t *key = drawn(keys, table, 0, N);
+      for (uint64_t i = 0; i < N; i++) {
+        uint64_t id = unmix((uint64_t)key[i]) ^ keys->tables[0].mask;
+        bool walks = id >= LAW;
+        CHECK(id < LAW + ROWS);
+        if (spread == 0) CHECK_MSG(walks == ((i + 30) % 200 >= 150), "key %llu", (unsigned long long)i);
+        if (!walks) continue;
+        uint32_t row = (uint32_t)id - LAW, pass = at / ROWS, place = at % ROWS;
+        if (b == 0 || gone == 0) CHECK_MSG(seen[row]++ == pass, "row %u in pass %u", row, pass);
+        if (pass == 0) first[row] = place;
+        else moved += place != first[row];
+        CHECK_MSG(b != 1 || place / 25 == first[row] / 25, "row %u left its block", row);
+        at++;
+      }
+      CHECK_MSG(at == N / 4 + gone, "%u keys of the walk", at);
+      CHECK_MSG(b == 0 ? moved == 0 : moved > 1000, "%u moved with blocks of %s", moved, blocks[b]);
+      ts_law law;
+      CHECK(ts_keys_table_law(&keys->tables[0], &law, err) == TS_OK);
+      CHECK(law.count == 2 && distance(law.buckets[0].weight / law.total, 0.25 / ROWS) < 1e-9);
+      CHECK(distance(law.buckets[1].weight / law.total, 0.75 / LAW) < 1e-9);
+      ts_law_free(&law);
+      free(key);
+      ts_keys_close(keys);
+    }
+  }
+}
+
+/* Samples of an epoch come again: in order, or each in its block. */
+static void epochs_come_again(void) {
+  enum { EPOCH = 1000, N = 3500 };
+  static const double steps[] = {100000000, 1, 0};
+  static const char *const blocks[] = {"1", "100", "1000"};
+  for (int b = 0; b < 3; b++) {
+    ts_keys *keys = open_keys(6);
+    uint32_t table;
+    CHECK_MSG(add(keys, &table, (numbers){.steps = steps, .step_count = 1}, "epoch", "1000", "epoch_block", blocks[b], NULL) == TS_OK,
+              "%s", message);
+    int64_t *key = drawn(keys, table, 0, N);
+    for (int pass = 1; pass < 3; pass++) {
+      int moved = 0;
+      for (int i = 0; i < EPOCH; i++) {
+        int found = -1;
+        for (int j = 0; j < EPOCH; j++)
+          if (key[pass * EPOCH + j] == key[i]) {
+            CHECK_MSG(found < 0, "sample %d comes twice", i);
+            found = j;
+          }
+        CHECK_MSG(found >= 0, "sample %d does not come again", i);
+        CHECK_MSG(b != 1 || found / 100 == i / 100, "sample %d left its block", i);
+        moved += found != i;
+      }
+      CHECK_MSG(b == 0 ? moved == 0 : moved > EPOCH / 2, "%d moved with blocks of %s", moved, blocks[b]);
+    }
+    free(key);
+    ts_keys_close(keys);
+  }
+}
+
+/* Eras deal the ranks anew: the hottest row is another, all at once, out of so many. */
+static void eras_deal_ranks_anew(void) {
+  static const double steps[] = {1, 0.9, 0, 99, 0.1, 0};
+  ts_keys *keys = open_keys(8);
+  uint32_t table;
+  CHECK_MSG(add(keys, &table, (numbers){.steps = steps, .step_count = 2}, "era", "500", "era_start", "1000", "era_rows", "200", NULL) == TS_OK, "%s", message);
+  int64_t *key = drawn(keys, table, 0, 2000);
+  int64_t hottest[4];
+  for (int era = 0; era < 4; era++) {
+    int most = 0;
+    for (int i = 0; i < 20; i++) {
+      int count = 0;
+      for (int j = 0; j < 500; j++) count += key[era * 500 + j] == key[era * 500 + i];
+      if (count > most) most = count, hottest[era] = key[era * 500 + i];
+    }
+    CHECK_MSG(most > 400, "the hottest row of era %d has %d of 500", era, most);
+    CHECK(era == 0 || hottest[era] != hottest[era - 1]);
+  }
+  for (int i = 0; i < 2000; i++) CHECK((unmix((uint64_t)key[i]) ^ keys->tables[0].mask) < 200);
+  free(key);
+  CHECK(add(keys, &table, (numbers){.steps = steps, .step_count = 2}, "era", "500", "era_rows", "99", NULL) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "eras deal to 99 rows; give at least the 100") != NULL, "%s", message);
+  CHECK(add(keys, &table, (numbers){.steps = steps, .step_count = 2}, "walk_rows", "5", "walk_run", "3", "walk_turn", "2", NULL) == TS_EINVAL);
+  CHECK_MSG(strstr(message, "3 of 2 keys are the walk's") != NULL, "%s", message);
+  ts_keys_close(keys);
+}
+
 int main(void) {
   openembedding_shares();
   folded_shares();
@@ -268,6 +367,9 @@ int main(void) {
   rows_are_replaced();
   repeats_have_their_gaps();
   children_follow_parents();
+  walks_go_through_their_rows();
+  epochs_come_again();
+  eras_deal_ranks_anew();
   bad_input_is_refused();
   return test_result();
 }

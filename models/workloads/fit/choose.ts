@@ -19,12 +19,21 @@ import {
   type Fidelity,
   SCORED,
 } from "./fidelity.ts";
+import { findEpochs, findEras, findWalk, idsOf } from "./order.ts";
+import { withOrder } from "./ordered.ts";
 import { fitLaw, type FittedLaw, LAW_KINDS, type LawKind } from "./laws.ts";
 
 /** A law with more parts must be this much more faithful, in units of the bars. */
 const LEAST_BETTER = 0.1;
 /** Fewer lookups are not halved to score a law on what it never saw. */
 const LEAST_HALVED = 4096;
+
+/** Orders that a stream may have. */
+export type OrderKind = "walk" | "epochs" | "eras";
+/** Fewer lookups show no order. */
+const LEAST_ORDERED = 512;
+/** A law with order that is so faithful, in units of the bars, is not compared with others. */
+const GOOD = 1;
 
 /** What random choices are made from. */
 export interface Chance {
@@ -42,7 +51,7 @@ export interface Chance {
  * @param kinds Laws to try.
  * @returns Nothing if the stream has no accesses.
  */
-export function chooseLaw(
+function chooseLaw(
   stream: KeyStream,
   keys: BigInt64Array<ArrayBuffer>,
   { seed, random }: Chance,
@@ -70,6 +79,57 @@ export function chooseLaw(
 
 function errorsOf(law: KeyTableOptions, keys: BigInt64Array, original: Curves, seed: bigint): Fidelity {
   return distanceOf(original, curvesOfLaw(law, keys.length, original, seed));
+}
+
+/** Kinds of order, in the order in which they are tried. */
+const ORDERS: Readonly<Record<OrderKind, typeof findWalk>> = { epochs: findEpochs, walk: findWalk, eras: findEras };
+
+/** A law, and its order if it has one. */
+export interface ChosenLaw extends FittedLaw {
+  /** Order that its keys have beside it. */
+  readonly order?: OrderKind;
+}
+
+/**
+ * The law and the order of a stream that are most faithful.
+ *
+ * @param stream The measured stream.
+ * @param keys The keys of it that were kept.
+ * @param only Fits this alone, where it is known.
+ * @returns Nothing if the stream has no accesses.
+ */
+export function fitKeys(
+  stream: KeyStream,
+  keys: BigInt64Array<ArrayBuffer>,
+  chance: Chance,
+  only: { readonly kind?: LawKind; readonly order?: OrderKind | undefined } = {},
+): ChosenLaw | undefined {
+  const kinds = only.kind === undefined ? LAW_KINDS : [only.kind];
+  const plain = () => chooseLaw(stream, keys, chance, kinds);
+  if (keys.length < LEAST_ORDERED || ("order" in only && only.order === undefined)) return plain();
+  const ids = idsOf(keys);
+  let chosen: { law: ChosenLaw; bad: number } | undefined;
+  const original = curvesOf(keys, { sizes: cacheSizes(keys), uncounted: 0 }, CHOSEN_BY);
+  const consider = (law: ChosenLaw | undefined) => {
+    if (law === undefined) return;
+    const bad = badness(errorsOf(law.kept, keys, original, chance.seed));
+    if (chosen === undefined || bad < chosen.bad - LEAST_BETTER) chosen = { law, bad };
+  };
+  for (const [order, find] of Object.entries(ORDERS) as [OrderKind, typeof findWalk][]) {
+    if (only.order !== undefined && only.order !== order) continue;
+    const found = find(ids, keys);
+    if (found === undefined) continue;
+    const law = withOrder(
+      stream,
+      found,
+      (rest, left) => chooseLaw(rest, left, chance, order === "eras" ? ["popularity"] : kinds),
+      chance.random,
+    );
+    consider(law === undefined ? undefined : { ...law, order });
+    if (chosen !== undefined && chosen.bad < GOOD) return chosen.law;
+  }
+  if (only.order === undefined || chosen === undefined) consider(plain());
+  return chosen?.law;
 }
 
 /**

@@ -33,7 +33,7 @@ const SIZES = 20;
 /** Short streams are drawn again and again until so many keys have been compared, to tell the law from its chance. */
 const LEAST_KEYS = 200_000;
 /** Draws at most, of laws that are tried and of the one that is scored. */
-const MOST_DRAWS = { tried: 32, scored: 8 };
+const MOST_DRAWS = { tried: 32, scored: 4 };
 
 /** Cache sizes for a stream with so many distinct keys. */
 export function cacheSizes(keys: BigInt64Array): number[] {

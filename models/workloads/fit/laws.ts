@@ -58,7 +58,8 @@ function tellRepeats(stream: KeyStream, accesses: number, lives: boolean, seed: 
   return { share, gaps: Array.from(shares, (x) => x / share) };
 }
 
-function scaled(steps: readonly KeyStep[], rows: number, share: number, life: number): KeyStep[] {
+/** Steps of a stream of other length: factors of rows, shares and lives. */
+export function scaled(steps: readonly KeyStep[], rows: number, share: number, life: number): KeyStep[] {
   return steps.map((step) => ({
     rows: Math.max(1, Math.round(step.rows * rows)),
     share: step.share * share,
@@ -132,12 +133,12 @@ export function fitLaw(
 }
 
 /** Steps by the rate of their rows, highest first: not in the order in which rows came. */
-function byRate(steps: readonly KeyStep[]): KeyStep[] {
+export function byRate(steps: readonly KeyStep[]): KeyStep[] {
   return [...steps].sort((a, b) => b.share / b.rows - a.share / a.rows);
 }
 
 /** A row that stands alone, by its count with noise. */
-function single(count: number, random: () => number): KeyStep {
+export function single(count: number, random: () => number): KeyStep {
   return { rows: 1, share: noised(count, random), life: 0 };
 }
 
@@ -168,7 +169,8 @@ function poolOf(components: readonly Component[], n: number, seen: number): numb
   return Math.max(1, Math.round(low));
 }
 
-function normalised(steps: readonly KeyStep[]): KeyStep[] {
+/** The same steps with shares that add up to 1. */
+export function normalised(steps: readonly KeyStep[]): KeyStep[] {
   const sum = steps.reduce((total, step) => total + step.share, 0);
   return steps.map((step) => ({ ...step, share: step.share / sum }));
 }

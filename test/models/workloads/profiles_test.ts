@@ -123,7 +123,7 @@ Deno.test("parseProfile() names what is wrong", () => {
       [{ rows: 1.5 }, "whole number of rows"],
       [{ keys: [1] }, "keys"],
       [{ popularity: {} }, "no row has a share"],
-      [{ popularity: { steps: [{ rows: 11, share: 0.5 }], zipf: { s: 1 } } }, "its steps have 11 rows"],
+      [{ popularity: { steps: [{ rows: 11, share: 0.5 }], zipf: { s: 1 } } }, "its steps and its walk have 11 rows"],
       [{ popularity: { steps: [{ rows: 1, share: 0.5 }] } }, "expected 1, or a law for the rest"],
       [{ parent: { table: "u", share: 1 } }, 'stands before it, found "u"'],
       [{ bags: [[0, 1]] }, "no bag holds a key"],
