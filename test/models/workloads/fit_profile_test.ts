@@ -104,6 +104,7 @@ for (const [name, make, lru, lfu] of STREAMS) {
   Deno.test(`fitProfile() is faithful to ${name}, more than a plain Zipf law`, async () => {
     const { fidelity, zipf, profile } = await fitProfile(traceOf(made(make, 1, name.includes("live") ? LIVES_N : N)), {
       name: "p",
+      noise: randomNumbers(3),
     });
     const of = (errors: Fidelity) => [errors.lru?.largest ?? NaN, errors.lfu?.largest ?? NaN] as const;
     const [ours, plain] = [of(fidelity), of(zipf)];
@@ -188,6 +189,7 @@ Deno.test("words of a column that nobody named are no names of tables in a profi
 Deno.test("fitProfile() writes the score of every policy, and that of a half on the other half", async () => {
   const { profile, tables } = await fitProfile(traceOf(made((random) => zipfRanks(3000, 0.9, random), 2)), {
     name: "p",
+    noise: randomNumbers(3),
   });
   const score = profile.tables[0]?.score;
   assertEquals([score?.lookups, score?.rowsKept, score?.apart?.lookups], [N, 1, N / 2]);
