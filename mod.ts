@@ -551,6 +551,7 @@ export type {
 } from "./models/planning/request.ts";
 export { type HitSize, hitSizes } from "./models/planning/hit_sizes.ts";
 export { hitSizesText } from "./models/planning/text.ts";
+export { planRowRule } from "./models/planning/row_rule.ts";
 export { type MeasuredSize, measureSizes, type PlanTableBytes, planTables } from "./models/planning/sizes.ts";
 export type { NullDeviation, PublishedDeviation } from "./models/simulation/deviations.ts";
 export type { PlacedKind, PlanBand, PlanBandModel, PlanQuestions } from "./models/planning/plan_types.ts";

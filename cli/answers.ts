@@ -227,6 +227,8 @@ export interface PlanVerbAnswer extends PlanAnswer {
     readonly why: string;
     readonly win?: Omit<PlanWin, "plan">;
   }[];
+  /** The five-minute rule for its rows, in a sentence; absent where memory or a drive has no price. */
+  readonly rowRule?: string;
 }
 
 /** A shipped profile, of `tierbench profile --list`. */

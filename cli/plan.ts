@@ -8,6 +8,7 @@ import {
   planInputs,
   planQuestionsText,
   planRequest,
+  planRowRule,
   planText,
   planWin,
   planWinText,
@@ -42,9 +43,11 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
       const written = await loadPlan(file, { limit, set });
       await warnOfPlanProfiles(terminal, written);
       const inputs = await planInputs(written);
+      const book = priceFiles.length === 0 ? defaultPriceBook() : withOwnPrices(defaultPriceBook(), priceFiles);
+      const rowRule = planRowRule(written, book, asOf ?? inputs.prices, currency);
       const request = planRequest(
         asOf === undefined ? inputs : { ...inputs, prices: asOf },
-        priceFiles.length === 0 ? defaultPriceBook() : withOwnPrices(defaultPriceBook(), priceFiles),
+        book,
         { ...(currency === undefined ? {} : { currency }), serversAlone: boundary === "parameter-servers" },
       );
       const { unpriced } = request;
@@ -62,7 +65,15 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
           const { plan: _, ...win } = planWin(one, request, answer) ?? { plan: undefined };
           return { name: one.name, why: one.why, ...("hosts" in win ? { win } : {}) };
         });
-        terminal.out(answerText("plan", { ...answer, ...extra, questions, unpriced: named }));
+        terminal.out(
+          answerText("plan", {
+            ...answer,
+            ...extra,
+            questions,
+            unpriced: named,
+            ...(rowRule === undefined ? {} : { rowRule }),
+          }),
+        );
       } else terminal.out(planText(answer));
       for (const one of json === true ? [] : unpriced) {
         const win = planWinText(one, request, answer);
@@ -70,6 +81,7 @@ export function addPlan(program: Command, { terminal, exit }: Context): void {
       }
       if (json !== true && questions.length > 0) terminal.out(planQuestionsText(questions));
       if (json !== true && simulated.length > 0) terminal.out(simulatedText(simulated));
+      if (json !== true && rowRule !== undefined) terminal.out(`\n${rowRule}.\n`);
       if (!met(answer)) exit(EXIT.failed);
     });
 }

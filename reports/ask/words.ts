@@ -8,7 +8,7 @@ import { HOURS_PER_MONTH } from "../../models/costs/bill.ts";
 import { driveWritesPerDay, paybackMonths } from "../../models/costs/owned.ts";
 import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
 import { rowRuleText } from "../../models/costs/row_rule.ts";
-import { planTables } from "../../models/planning/sizes.ts";
+import { meanRowBytes } from "../../models/planning/row_rule.ts";
 import { significant } from "../../base/numbers.ts";
 import { percentText, prefixed } from "../../base/numbers.ts";
 import type { Asked } from "../../models/planning/ask/ask.ts";
@@ -158,22 +158,13 @@ export function sentences(asked: Asked): string[] {
     of === undefined ? [] : [`${percentText(Math.abs(of.apart))} (${wayText(wayOf(plan.machine))})`]
   );
   if (apart.length > 0) found.push(`Planner and virtual time are apart by ${listText(apart)}.`);
-  if (asked.rowRule !== undefined) found.push(`${rowRuleText(asked.rowRule, meanRowBytes(asked), sign)}.`);
+  if (asked.rowRule !== undefined) found.push(`${rowRuleText(asked.rowRule, meanRowBytes(asked.file), sign)}.`);
   found.push(
     `Prices of ${best.machine.priceDate}${
       best.machine.priceNote === undefined ? "" : ` (${best.machine.priceNote})`
     }, as of ${asked.file.prices}.`,
   );
   return found;
-}
-
-/** Bytes of a row of the plan, weights and slots; of several tables the mean. */
-function meanRowBytes({ file }: Asked): number {
-  const tables = planTables(file);
-  const [rows, bytes] = [1, 0].map((one) =>
-    tables.reduce((sum, { rows, count, rowBytes }) => sum + rows * count * (one === 1 ? 1 : rowBytes), 0)
-  ) as [number, number];
-  return Math.round(bytes / rows);
 }
 
 function more(one: number, than: number): string {

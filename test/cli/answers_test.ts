@@ -26,6 +26,13 @@ Deno.test("answers.schema.json is current", async () => {
   assert(made === await Deno.readTextFile(ANSWERS_FILE), 'the types of answers have changed: run "deno task schema"');
 });
 
+Deno.test("plan tells the five-minute rule for its rows, with the price at which it turns", async () => {
+  const words = "plan scenarios/plans/retail.jsonc", { rowRule } = await answered(words);
+  assertStringIncludes(String(rowRule), "belongs in DRAM");
+  assertStringIncludes(String(rowRule), "belongs there below");
+  assertStringIncludes((await runCommand(words.split(" "), 120)).out, `\n${rowRule}.\n`);
+});
+
 Deno.test("every verb has --json and a schema that tierbench schema --of prints, or is known to have none", async () => {
   const { verbs: schemas } = await readAnswerSchemas();
   const verbs = await answered("manual") as unknown as { name: string; options: { long: string }[] }[];
