@@ -20,13 +20,16 @@ import { keysOrLaw } from "./curve.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import {
-  COLUMNS_HELP,
-  FORMAT_HELP,
+  BATCH_HELP,
+  KEYS_HELP,
+  LAW_HELP,
   MEMORY,
   MEMORY_HELP,
   memoryForKeys,
-  SEPARATOR_HELP,
+  ROW_BYTES_HELP,
+  TABLE_HELP,
   traceOptions,
+  withTraceOptions,
 } from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
@@ -111,37 +114,36 @@ Examples:
 
 /** `tierbench cache`: the smallest cache that hits often enough. */
 export function addCache(program: Command, { terminal }: Context): void {
-  program.command("cache")
-    .description("the smallest cache that hits often enough, under each policy, and what one GiB more would give")
-    .argument(
-      "[trace or profile]",
-      "a trace, as tierbench inspect tells its forms; or a profile: its name or .json; with --step a simulation",
-    )
-    .option("--hit <share>", "of the lookups, such as 90%", shareOf("hit"))
-    .option(
-      "--step <time>",
-      "instead: the smallest first tier of a simulation whose step takes at most so long",
-      stepOf,
-    )
-    .option("--configuration <name>", "with --step: of this configuration alone")
-    .option(
-      "--table <name>",
-      "one of several tables; default: of a profile the first, of a trace all, which share the cache",
-    )
-    .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12", positive("rows"))
-    .option("--s <skew>", "its skew", Number, 1.05)
-    .option("--q <shift>", "what flattens its head", Number, 0)
-    .option("--policy <names>", `all, or some of ${EVICTION_POLICIES.join(",")}`, policies, ["lru"])
-    .option(
-      "--ways <n>",
-      "also a cache on a GPU, where a row has so many places: 32 is FBGEMM's; lru, and of a trace lfu",
-      ways,
-    )
-    .option("--batch <n>", "lookups that come together and count each row once", positive("batch"), 1)
-    .option("--row-bytes <n>", "bytes of a row in the cache", positive("row-bytes"), 256)
-    .option("--columns <roles>", COLUMNS_HELP)
-    .option("--separator <text>", SEPARATOR_HELP)
-    .option("--format <name>", FORMAT_HELP)
+  withTraceOptions(
+    program.command("cache")
+      .description("the smallest cache that hits often enough, under each policy, and what one GiB more would give")
+      .argument(
+        "[trace or profile]",
+        `${KEYS_HELP}; with --step a simulation`,
+      )
+      .option("--hit <share>", "of the lookups, such as 90%", shareOf("hit"))
+      .option(
+        "--step <time>",
+        "instead: the smallest first tier of a simulation whose step takes at most so long",
+        stepOf,
+      )
+      .option("--configuration <name>", "with --step: of this configuration alone")
+      .option(
+        "--table <name>",
+        TABLE_HELP,
+      )
+      .option("--rows <n>", LAW_HELP.rows, positive("rows"))
+      .option("--s <skew>", LAW_HELP.s, Number, 1.05)
+      .option("--q <shift>", LAW_HELP.q, Number, 0)
+      .option("--policy <names>", `all, or some of ${EVICTION_POLICIES.join(",")}`, policies, ["lru"])
+      .option(
+        "--ways <n>",
+        "also a cache on a GPU, where a row has so many places: 32 is FBGEMM's; lru, and of a trace lfu",
+        ways,
+      )
+      .option("--batch <n>", BATCH_HELP, positive("batch"), 1)
+      .option("--row-bytes <n>", ROW_BYTES_HELP, positive("row-bytes"), 256),
+  )
     .option("--memory <bytes>", MEMORY_HELP, MEMORY)
     .option("--json", "for machines: a size for each policy")
     .addHelpText("after", HELP)

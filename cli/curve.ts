@@ -17,13 +17,16 @@ import { answerText } from "./answers.ts";
 import { UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
 import {
-  COLUMNS_HELP,
-  FORMAT_HELP,
+  BATCH_HELP,
+  KEYS_HELP,
+  LAW_HELP,
   MEMORY,
   MEMORY_HELP,
   memoryForKeys,
-  SEPARATOR_HELP,
+  ROW_BYTES_HELP,
+  TABLE_HELP,
   traceOptions,
+  withTraceOptions,
 } from "./trace_options.ts";
 import { warnOfProfile } from "./profile_warnings.ts";
 import type { Terminal } from "./ui/terminal.ts";
@@ -35,27 +38,26 @@ const SAMPLE = 2 ** 20;
 
 /** `tierbench curve`: what caches of many sizes miss, and what a GiB more buys. */
 export function addCurve(program: Command, { terminal }: Context): void {
-  program.command("curve")
-    .description("what caches of many sizes miss, of a key trace or of a popularity law")
-    .argument(
-      "[trace or profile]",
-      "a trace, as tierbench inspect tells its forms; or a profile: its name or .json",
-    )
-    .option(
-      "--table <name>",
-      "one of several tables; default: of a profile the first, of a trace all, which share the cache",
-    )
-    .option("--rows <n>", "instead of those: a Zipf-Mandelbrot law of so many rows, e.g. 1e12")
-    .option("--s <skew>", "its skew", "1.05")
-    .option("--q <shift>", "what flattens its head", "0")
-    .option("--policy <name>", "lru, lfu, clock, s3fifo, sieve, tinylfu; analytic also fifo, random", "lru")
-    .option("--method <name>", "exact, sampled or analytic; a trace: exact while it fits, a law: analytic")
-    .option("--batch <n>", "lookups that come together and count each row once", "1")
-    .option("--row-bytes <n>", "bytes of a row in the cache", "256")
-    .option("--sizes <rows>", "rows of the caches, separated by commas")
-    .option("--columns <roles>", COLUMNS_HELP)
-    .option("--separator <text>", SEPARATOR_HELP)
-    .option("--format <name>", FORMAT_HELP)
+  withTraceOptions(
+    program.command("curve")
+      .description("what caches of many sizes miss, of a key trace or of a popularity law")
+      .argument(
+        "[trace or profile]",
+        KEYS_HELP,
+      )
+      .option(
+        "--table <name>",
+        TABLE_HELP,
+      )
+      .option("--rows <n>", LAW_HELP.rows)
+      .option("--s <skew>", LAW_HELP.s, "1.05")
+      .option("--q <shift>", LAW_HELP.q, "0")
+      .option("--policy <name>", "lru, lfu, clock, s3fifo, sieve, tinylfu; analytic also fifo, random", "lru")
+      .option("--method <name>", "exact, sampled or analytic; a trace: exact while it fits, a law: analytic")
+      .option("--batch <n>", BATCH_HELP, "1")
+      .option("--row-bytes <n>", ROW_BYTES_HELP, "256")
+      .option("--sizes <rows>", "rows of the caches, separated by commas"),
+  )
     .option("--memory <bytes>", MEMORY_HELP, MEMORY)
     .option("--json", "for machines: the curve and the optimum")
     .addHelpText(

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { inspectTrace, parseTableConfigs, readUserText, type TableConfigs, type TraceFacts } from "../mod.ts";
 import { answerText } from "./answers.ts";
 import type { Context } from "./main.ts";
-import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
+import { traceOptions, withTraceOptions } from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
 const FORMATS: Readonly<Record<TraceFacts["format"], string>> = {
@@ -51,17 +51,16 @@ function describedText(path: string, { form, tables, notes }: TableConfigs): str
 
 /** `tierbench inspect`: what a file is. */
 export function addInspect(program: Command, { terminal }: Context): void {
-  program.command("inspect")
-    .description(
-      "tell what a file of keys or of table configs is: its form, tables, lookups, keys, and what can be done with it",
-    )
-    .argument(
-      "<file>",
-      "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys, plain or packed with gzip or zstd",
-    )
-    .option("--columns <roles>", COLUMNS_HELP)
-    .option("--separator <text>", SEPARATOR_HELP)
-    .option("--format <name>", FORMAT_HELP)
+  withTraceOptions(
+    program.command("inspect")
+      .description(
+        "tell what a file of keys or of table configs is: its form, tables, lookups, keys, and what can be done with it",
+      )
+      .argument(
+        "<file>",
+        "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys, plain or packed with gzip or zstd",
+      ),
+  )
     .option("--json", "for machines")
     .addHelpText(
       "after",

@@ -19,7 +19,7 @@ import {
 import { answerText } from "./answers.ts";
 import { EXIT, UsageError } from "./exit_codes.ts";
 import type { Context } from "./main.ts";
-import { COLUMNS_HELP, FORMAT_HELP, SEPARATOR_HELP, traceOptions } from "./trace_options.ts";
+import { traceOptions, withTraceOptions } from "./trace_options.ts";
 import { tableText } from "./ui/table.ts";
 
 const EXAMPLES = `
@@ -108,20 +108,19 @@ function checkWords(way: "a trace" | "--from-eeg" | "--reuse", words: Words): vo
 
 /** `tierbench profile`: fits a profile to a trace of keys. */
 export function addProfile(program: Command, { terminal, exit }: Context): void {
-  program.command("profile")
-    .description("fit a shareable profile to a trace of keys, and tell how faithful it is")
-    .argument(
-      "[trace]",
-      "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys; tierbench inspect tells what a file is",
-    )
-    .option("--out <file>", "write the profile there")
-    .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")
-    .option("--from-eeg <file>", "in place of a trace: a profile from FBGEMM's EEG JSON")
-    .option("--reuse <file>", "in place of a trace: a profile from reuse histograms of one batch (JSON)")
-    .option("--rows <n>", "rows of a table, where an EEG file does not say")
-    .option("--columns <roles>", COLUMNS_HELP)
-    .option("--separator <text>", SEPARATOR_HELP)
-    .option("--format <name>", FORMAT_HELP)
+  withTraceOptions(
+    program.command("profile")
+      .description("fit a shareable profile to a trace of keys, and tell how faithful it is")
+      .argument(
+        "[trace]",
+        "a trace: text, oracleGeneral, NumPy, tensors, Parquet or raw keys; tierbench inspect tells what a file is",
+      )
+      .option("--out <file>", "write the profile there")
+      .option("--eeg <file>", "fit what FBGEMM's EEG can say, and write its JSON there (one table)")
+      .option("--from-eeg <file>", "in place of a trace: a profile from FBGEMM's EEG JSON")
+      .option("--reuse <file>", "in place of a trace: a profile from reuse histograms of one batch (JSON)")
+      .option("--rows <n>", "rows of a table, where an EEG file does not say"),
+  )
     .option("--list", "list the shipped profiles")
     .option("--json", "for machines: the scores, or the list")
     .addHelpText("after", EXAMPLES)
