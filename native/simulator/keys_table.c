@@ -212,6 +212,9 @@ int32_t ts_keys_table_create(const ts_keys *keys, const ts_config *config, const
   if (status == TS_OK && has_parent && parent >= keys->count)
     status = ts_fail(err, TS_EINVAL, "Cannot make a table of keys: its parent is table %llu; give one that was added before, 0 to %u",
                      (unsigned long long)parent, keys->count - 1);
+  if (status == TS_OK && has_parent && keys->tables[parent].count == 0)
+    status = ts_fail(err, TS_EINVAL, "Cannot make a table of keys: its parent is table %llu, whose keys are all a walk's and have no "
+                     "quantiles to follow; give another parent, or none", (unsigned long long)parent);
   if (status == TS_OK) status = make_buckets(out, steps, step_count, &law, life, err);
   ts_law_free(&law);
   if (status == TS_OK && out->era > 0 && out->span > 0 && out->span < out->rows)

@@ -258,6 +258,11 @@ static void bad_input_is_refused(void) {
   CHECK(distinct(key, 100) == 1);
   CHECK(ts_keys_fill(keys, 0, 0, 5, key, 4, NULL, &n, message, sizeof message) == TS_ERANGE && n == 5);
   free(key);
+  CHECK(add(keys, &table, (numbers){0}, "walk_rows", "10", NULL) == TS_OK);
+  char walk[16];
+  snprintf(walk, sizeof walk, "%u", table);
+  CHECK(add(keys, &table, (numbers){0}, "tail", "zipf", "rows", "10", "parent", walk, "parent_share", "0.5", NULL) == TS_EINVAL &&
+        strstr(message, "all a walk's") != NULL);
   ts_keys_close(keys);
 }
 
