@@ -227,8 +227,8 @@ export {
   type ProfileTable,
   profileText,
 } from "./models/workloads/profile.ts";
-export { type CurveError, SCORE_BARS } from "./models/workloads/fit/bars.ts";
-export { lawLeavesOut, profileFaults } from "./models/workloads/profile_score.ts";
+export { type CurveError, SCORE_BARS, SCORE_LEAST } from "./models/workloads/fit/bars.ts";
+export { lawLeavesOut, profileFaults, unjudgedTables } from "./models/workloads/profile_score.ts";
 export {
   generateKeys,
   type GenerateKeysOptions,

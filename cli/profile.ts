@@ -14,6 +14,8 @@ import {
   profileText,
   readUserText,
   SCORE_BARS,
+  SCORE_LEAST,
+  unjudgedTables,
   writing,
 } from "../mod.ts";
 import { answerText } from "./answers.ts";
@@ -31,8 +33,8 @@ Examples:
   tierbench profile --reuse reuse.json --out mine.json   from reuse histograms of a batch
   tierbench profile --list                         the shipped profiles
 
-Exit code ${EXIT.unfaithful}: keys made from the profile miss a miss-ratio curve of the trace by more than ${SCORE_BARS.mean} in the mean or
-${SCORE_BARS.largest} at a size. The profile is written all the same, and says so to whoever reads it.`;
+Exit code ${EXIT.unfaithful}: keys made from the profile miss a miss-ratio curve of the trace by more than ${SCORE_BARS.mean} in the mean
+or ${SCORE_BARS.largest} at a size, with ${SCORE_LEAST} lookups or more. The profile is written all the same, and says so to whoever reads it.`;
 
 interface Words {
   readonly out?: string;
@@ -175,6 +177,7 @@ export function addProfile(program: Command, { terminal, exit }: Context): void 
             "--columns table=1,key=2 keeps its words\n",
         );
       }
+      for (const sentence of unjudgedTables(fitted.profile)) terminal.err(`note     ${sentence}\n`);
       const faults = profileFaults(fitted.profile);
       for (const fault of faults) terminal.err(`warning  ${fault}\n`);
       if (faults.length > 0) exit(EXIT.unfaithful);

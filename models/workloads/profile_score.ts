@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type CurveError, SCORE_BARS } from "./fit/bars.ts";
+import { type CurveError, SCORE_BARS, SCORE_LEAST } from "./fit/bars.ts";
 import type { Profile, ProfileTable } from "./profile.ts";
 
 /** The parts of a score that are beyond the bars, worst first, in words. */
@@ -20,10 +20,10 @@ function beyond(errors: Readonly<Record<string, CurveError>>): string[] {
  * What is wrong with a table's score: how far keys made from it miss the curves of the trace, if that is beyond
  * {@linkcode SCORE_BARS}.
  *
- * @returns A sentence's end, "its keys miss …"; undefined if the table is faithful, or has no score.
+ * @returns A sentence's end, "its keys miss …"; undefined if the table is faithful, has no score, or one of too few lookups.
  */
 export function scoreFault({ score }: Pick<ProfileTable, "score">): string | undefined {
-  const parts = score === undefined ? [] : beyond(score.errors);
+  const parts = score === undefined || score.lookups < SCORE_LEAST ? [] : beyond(score.errors);
   if (parts.length === 0) return undefined;
   const more = parts.length > 2 ? ` and ${parts.length - 2} more` : "";
   return `its keys miss the miss-ratio curves of the trace: ${parts.slice(0, 2).join(", ")}${more} ` +
@@ -55,4 +55,18 @@ export function profileFaults(profile: Profile, table?: string): string[] {
     const fault = table === undefined || table === each.name ? scoreFault(each) : undefined;
     return fault === undefined ? [] : [`The profile "${profile.name}" is bad, table "${each.name}": ${fault}`];
   });
+}
+
+/**
+ * What cannot be judged of a profile.
+ *
+ * @param profile The profile.
+ * @returns A sentence for each table whose score is of fewer than {@linkcode SCORE_LEAST} lookups.
+ */
+export function unjudgedTables(profile: Profile): string[] {
+  return profile.tables.flatMap(({ name, score }) =>
+    score === undefined || score.lookups >= SCORE_LEAST ? [] : [
+      `Nothing is said of table "${name}": of ${score.lookups} lookups, chance alone misses the bars; ${SCORE_LEAST} would do`,
+    ]
+  );
 }
