@@ -50,13 +50,18 @@ static inline uint32_t ts_key_match(const ts_key_bucket *b, int64_t key) {
   return mask & b->used;
 }
 
+/* Keys stay where they are when others leave, so in a small table every bucket can have been passed while there is room: a search
+ * ends where it began. */
 static inline uint32_t ts_key_find(const ts_key_table *table, int64_t key, uint64_t home) {
-  for (uint64_t at = home;; at = at + 1 < table->count ? at + 1 : 0) {
+  uint64_t at = home;
+  do {
     const ts_key_bucket *b = &table->buckets[at];
     const uint32_t match = ts_key_match(b, key);
     if (match != 0) return (uint32_t)(at << 3) | (uint32_t)__builtin_ctz(match);
-    if (TS_LIKELY(b->past == 0)) return TS_NO_ENTRY;
-  }
+    if (TS_LIKELY(b->past == 0)) break;
+    at = at + 1 < table->count ? at + 1 : 0;
+  } while (at != home);
+  return TS_NO_ENTRY;
 }
 
 /* An absent key; there must be room. */

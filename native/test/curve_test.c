@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char message[512];
 static const ts_err err = {message, sizeof message};
@@ -421,7 +422,30 @@ static void bad_input_is_named(void) {
   ts_config_free(config);
 }
 
+/* Keys stay in their places when others leave: every bucket has been passed by a key that is still there, and has room. */
+static void absent_keys_are_looked_for_once_around(void) {
+  ts_key_table table;
+  CHECK(ts_key_table_init(&table, 1, 1) && table.count == 4);
+  int64_t key = 0;
+  for (uint64_t bucket = 0; bucket < table.count; bucket++) {
+    int64_t own[TS_BUCKET_KEYS];
+    uint32_t n = 0;
+    while (table.buckets[bucket].past == 0) {
+      while (ts_key_home(&table, ts_key_hash(++key)) != bucket) {}
+      const uint32_t entry = ts_key_add(&table, key, bucket, 0);
+      if (entry >> 3 == bucket) own[n++] = key;
+    }
+    while (n > 0) ts_key_remove(&table, ts_key_find(&table, own[--n], bucket));
+  }
+  alarm(20); /* a search without an end */
+  for (int64_t absent = key + 1; absent < key + 100; absent++)
+    CHECK(ts_key_find(&table, absent, ts_key_home(&table, ts_key_hash(absent))) == TS_NO_ENTRY);
+  alarm(0);
+  ts_key_table_free(&table);
+}
+
 int main(void) {
+  absent_keys_are_looked_for_once_around();
   distances_are_replays();
   batches_count_a_row_once();
   all_ways_agree();
