@@ -52,7 +52,7 @@ def npz(path):
 
 
 def torch_file(path):
-    # Protocols of pickle that torch.load() refuses to read safely are read all the same: the packages are fixed by version and sum.
+    # Protocols of pickle that torch.load() refuses to read safely are read all the same: the packages are fixed by version (Go's by sum, too).
     tensor = torch.load(path, weights_only=False)
     if isinstance(tensor, torch.Tensor):
         if tensor.dtype.is_floating_point or tensor.dtype == torch.bool:
