@@ -98,7 +98,7 @@ Deno.test("a profile from a file starts at the simulation's folder; its drift is
     assert(cautions.some((text) => text.includes("what it says of drift is not simulated")), cautions.join("\n"));
     assert(!cautions.some((text) => text.includes("is bad")), cautions.join("\n"));
     // A score beyond the bars is told, too.
-    const score = { lookups: 1000, rowsKept: 1, errors: { sieve: { mean: 0.05, largest: 0.2 } } };
+    const score = { lookups: 10_000, rowsKept: 1, errors: { sieve: { mean: 0.05, largest: 0.2 } } };
     const bad = { ...own, tables: own.tables.map((each) => ({ ...each, score })) };
     await Deno.writeTextFile(join(folder, "own.json"), JSON.stringify(bad));
     const told = summariseSimulation(
