@@ -9,6 +9,7 @@
  * @module
  */
 
+import type { NumberedKeys } from "../../base/number_keys.ts";
 import {
   checkRowCache,
   type HashedKeys,
@@ -16,28 +17,6 @@ import {
   type RowCacheShape,
   setOfHash,
 } from "./row_cache_replay.ts";
-
-/** Keys by numbers of their rows. */
-export interface NumberedKeys {
-  /** The row of each key: 0, 1 and so on in the order in which they come first. */
-  readonly rows: Uint32Array;
-  /** Where each row came first. */
-  readonly firsts: Uint32Array;
-}
-
-/** Numbers the rows of a stream. */
-export function numberKeys(keys: BigInt64Array): NumberedKeys {
-  const known = new Map<bigint, number>(), rows = new Uint32Array(keys.length), firsts: number[] = [];
-  keys.forEach((key, i) => {
-    let row = known.get(key);
-    if (row === undefined) {
-      row = firsts.push(i) - 1;
-      known.set(key, row);
-    }
-    rows[i] = row;
-  });
-  return { rows, firsts: Uint32Array.from(firsts) };
-}
 
 /**
  * Replays a stream of batches on a cache that is empty at first.
@@ -50,7 +29,7 @@ export function numberKeys(keys: BigInt64Array): NumberedKeys {
  */
 export function replayLfuRowCache(
   { low, high }: HashedKeys,
-  { rows, firsts }: NumberedKeys,
+  { ids, firsts }: NumberedKeys,
   { sets, ways }: RowCacheShape,
   batch: number,
 ): RowCacheHits {
@@ -76,12 +55,12 @@ export function replayLfuRowCache(
   let hits = 0, lookups = 0, now = 0;
   /** Rows of the batch that were not found, by their sets. */
   const waiting = new Map<number, number[]>();
-  for (let start = 0; start < rows.length; start += batch) {
+  for (let start = 0; start < ids.length; start += batch) {
     now++;
     waiting.clear();
-    const end = Math.min(rows.length, start + batch);
+    const end = Math.min(ids.length, start + batch);
     for (let i = start; i < end; i++) {
-      const row = rows[i] as number;
+      const row = ids[i] as number;
       counts[row] = (counts[row] as number) + 1;
       if (seen[row] === now) continue;
       seen[row] = now;

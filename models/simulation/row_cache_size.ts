@@ -10,7 +10,8 @@ import { toKeys } from "../../ffi/keys.ts";
 import type { CacheSize, CacheSizeOptions } from "../workloads/cache_size.ts";
 import { ROW_CACHE_WAYS, rowCacheMisses } from "./row_cache.ts";
 import { hashKeys, replayRowCache } from "./row_cache_replay.ts";
-import { numberKeys, replayLfuRowCache } from "./row_cache_replay_lfu.ts";
+import { numberKeys } from "../../base/number_keys.ts";
+import { replayLfuRowCache } from "./row_cache_replay_lfu.ts";
 
 /** What a row cache is asked to do. */
 export interface RowCacheSizeOptions extends Pick<CacheSizeOptions, "keys" | "law" | "batch" | "hits"> {

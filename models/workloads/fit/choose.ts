@@ -7,6 +7,7 @@
 import type { ReplayPolicy } from "../../../ffi/replay.ts";
 import type { KeyTableOptions } from "../../../ffi/simulator/key_source.ts";
 import { KeyStream } from "../../../ffi/simulator/key_stream.ts";
+import { numberKeys } from "../../../base/number_keys.ts";
 import { calibrateGaps } from "./calibrate.ts";
 import {
   badness,
@@ -19,7 +20,7 @@ import {
   type Fidelity,
   SCORED,
 } from "./fidelity.ts";
-import { findEpochs, findEras, findWalk, idsOf } from "./order.ts";
+import { findEpochs, findEras, findWalk } from "./order.ts";
 import { withOrder } from "./ordered.ts";
 import { fitLaw, type FittedLaw, LAW_KINDS, type LawKind } from "./laws.ts";
 
@@ -107,7 +108,7 @@ export function fitKeys(
   const kinds = only.kind === undefined ? LAW_KINDS : [only.kind];
   const plain = () => chooseLaw(stream, keys, chance, kinds);
   if (keys.length < LEAST_ORDERED || ("order" in only && only.order === undefined)) return plain();
-  const ids = idsOf(keys);
+  const ids = numberKeys(keys);
   let chosen: { law: ChosenLaw; bad: number } | undefined;
   const original = curvesOf(keys, { sizes: cacheSizes(keys), uncounted: 0 }, CHOSEN_BY);
   const consider = (law: ChosenLaw | undefined) => {

@@ -6,14 +6,7 @@
  */
 
 import type { KeyOrder, KeyWalk } from "../../../ffi/simulator/key_source.ts";
-
-/** Numbers of rows in the order in which they come. */
-export interface Ids {
-  /** A number from 0 for each key. */
-  readonly ids: Int32Array<ArrayBuffer>;
-  /** Numbers that there are. */
-  readonly rows: number;
-}
+import type { NumberedKeys } from "../../../base/number_keys.ts";
 
 /** Order that was found, and what is left for a law of popularity. */
 export interface FoundOrder {
@@ -40,25 +33,13 @@ const ALONE = 0.98;
 /** Lookups over which the share of a walk is smoothed, to see its turns. */
 const SMOOTH = 64;
 
-/** Numbers rows as they come. */
-export function idsOf(keys: BigInt64Array): Ids {
-  const known = new Map<bigint, number>(), ids = new Int32Array(keys.length);
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as bigint;
-    let id = known.get(key);
-    if (id === undefined) known.set(key, id = known.size);
-    ids[i] = id;
-  }
-  return { ids, rows: known.size };
-}
-
 /** Times of each row, one after the other: those of row r from `first[r]` to `first[r + 1]`. */
 interface Times {
   readonly first: Uint32Array;
   readonly time: Uint32Array;
 }
 
-function timesOf({ ids, rows }: Ids): Times {
+function timesOf({ ids, rows }: NumberedKeys): Times {
   const first = new Uint32Array(rows + 1), time = new Uint32Array(ids.length);
   for (const id of ids) first[id + 1]!++;
   for (let row = 0; row < rows; row++) first[row + 1]! += first[row]!;
@@ -174,7 +155,7 @@ function rowsOf({ first }: Times, rows: number): number[] {
  * @param keys Its keys.
  * @returns Nothing if there is none to speak of.
  */
-export function findWalk(of: Ids, keys: BigInt64Array<ArrayBuffer>): FoundOrder | undefined {
+export function findWalk(of: NumberedKeys, keys: BigInt64Array<ArrayBuffer>): FoundOrder | undefined {
   const n = of.ids.length, times = timesOf(of), rows = rowsOf(times, of.rows);
   let best: { length: number; begin: number; uses: number } | undefined;
   for (const guess of peaks(times, rows)) {
@@ -254,7 +235,7 @@ const LEAST_NEW = 0.01;
  * @param keys Its keys.
  * @returns Nothing if there are none.
  */
-export function findEpochs(of: Ids, keys: BigInt64Array<ArrayBuffer>): FoundOrder | undefined {
+export function findEpochs(of: NumberedKeys, keys: BigInt64Array<ArrayBuffer>): FoundOrder | undefined {
   const n = of.ids.length, seen = new Uint8Array(of.rows);
   let last = 0, fresh = 0;
   of.ids.forEach((id, i) => {
@@ -319,7 +300,7 @@ class Common {
   readonly #after: Int32Array;
   shared = 0;
 
-  constructor({ ids, rows }: Ids) {
+  constructor({ ids, rows }: NumberedKeys) {
     this.#ids = ids;
     this.#before = new Int32Array(rows);
     this.#after = new Int32Array(rows);
@@ -341,7 +322,7 @@ class Common {
 }
 
 /** Times at which popularity changes all at once. */
-function changes(of: Ids): number[] {
+function changes(of: NumberedKeys): number[] {
   const n = of.ids.length, w = Math.max(LEAST_WINDOW, Math.round(n * WINDOW)), out: number[] = [];
   if (n < 4 * w) return out;
   const common = new Common(of), shared = new Float64Array(n - 2 * w + 1);
@@ -376,7 +357,7 @@ function changes(of: Ids): number[] {
 }
 
 /** The time near a guess before which lookups lean most to what was popular before it, and after it to what was after. */
-function sharp(of: Ids, guess: number, w: number): number {
+function sharp(of: NumberedKeys, guess: number, w: number): number {
   const common = new Common(of), from = Math.max(0, guess - w), to = Math.min(of.ids.length, guess + w);
   for (let i = from; i < guess; i++) common.change("before", i, 1);
   for (let i = guess; i < to; i++) common.change("after", i, 1);
@@ -406,7 +387,7 @@ function dealtTo(each: number, eras: number, together: number): number {
  * @param keys Its keys.
  * @returns Nothing if there are none.
  */
-export function findEras(of: Ids, keys: BigInt64Array<ArrayBuffer>): FoundOrder | undefined {
+export function findEras(of: NumberedKeys, keys: BigInt64Array<ArrayBuffer>): FoundOrder | undefined {
   const n = keys.length, found = changes(of), [first] = found, last = found.at(-1);
   if (first === undefined || last === undefined || found.length > MOST_ERAS) return undefined;
   const samples = Math.round(

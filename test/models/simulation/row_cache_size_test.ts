@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { randomNumbers } from "../../../base/random.ts";
 import { replayCache } from "../../../ffi/replay.ts";
 import { hashKeys, replayRowCache } from "../../../models/simulation/row_cache_replay.ts";
-import { numberKeys, replayLfuRowCache } from "../../../models/simulation/row_cache_replay_lfu.ts";
+import { replayLfuRowCache } from "../../../models/simulation/row_cache_replay_lfu.ts";
+import { numberKeys } from "../../../base/number_keys.ts";
 import { rowCacheHits, rowCacheSize } from "../../../models/simulation/row_cache_size.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { runCommand } from "../../cli/command.ts";
@@ -69,14 +70,20 @@ Deno.test("hashKeys() is MurmurHash3's finalizer", () => {
   }));
 });
 
+/** Keys, sets, places of each, and lookups of a batch. */
+const CASES = [
+  fc.array(fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: -40, max: 40 })).map(BigInt), {
+    maxLength: 120,
+  }),
+  fc.integer({ min: 1, max: 5 }),
+  fc.integer({ min: 1, max: 4 }),
+  fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 20 })),
+] as const;
+
 Deno.test("replayRowCache() finds what sets of places find that are kept plainly", () => {
-  const key = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: -40, max: 40 })).map(BigInt);
   fc.assert(
     fc.property(
-      fc.array(key, { maxLength: 120 }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 1, max: 4 }),
-      fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 20 })),
+      ...CASES,
       (keys, sets, ways, batch) => {
         const { hits, lookups } = replayRowCache(hashKeys(BigInt64Array.from(keys)), { sets, ways }, batch);
         assertEquals([hits, lookups], plainly(keys, sets, ways, batch));
@@ -97,17 +104,13 @@ Deno.test("replayRowCache() finds what sets of places find that are kept plainly
 });
 
 Deno.test("replayLfuRowCache() finds what sets of places find that are kept plainly", () => {
-  const key = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: -40, max: 40 })).map(BigInt);
   const lfu = (keys: readonly bigint[], sets: number, ways: number, batch: number) => {
     const all = BigInt64Array.from(keys);
     return replayLfuRowCache(hashKeys(all), numberKeys(all), { sets, ways }, batch);
   };
   fc.assert(
     fc.property(
-      fc.array(key, { maxLength: 120 }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 1, max: 4 }),
-      fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 20 })),
+      ...CASES,
       (keys, sets, ways, batch) => {
         const { hits, lookups } = lfu(keys, sets, ways, batch);
         assertEquals([hits, lookups], plainlyLfu(keys, sets, ways, batch));
