@@ -67,6 +67,11 @@ export function storeMetrics(store: EmbeddingStore, labels: Readonly<Record<stri
   }
   const byTier = (of: (tier: typeof memory[number]) => number) =>
     memory.map((tier) => ({ labels: { ...labels, tier: `${tier.tier}` }, value: of(tier) }));
+  const ofCurve = (of: (point: NonNullable<typeof gauges>["curve"][number]) => number) =>
+    (gauges?.curve ?? []).map((point) => ({
+      labels: { ...labels, first_tier_bytes: `${point.bytes}` },
+      value: of(point),
+    }));
   return [
     {
       name: "tierstore_tier",
@@ -105,20 +110,14 @@ export function storeMetrics(store: EmbeddingStore, labels: Readonly<Record<stri
       type: "gauge",
       unit: "ratio",
       help: "Share of the lookups, since counters began, that a first tier of so many bytes would answer under LRU.",
-      samples: (gauges?.curve ?? []).map(({ bytes, hits }) => ({
-        labels: { ...labels, first_tier_bytes: `${bytes}` },
-        value: hits,
-      })),
+      samples: ofCurve(({ hits }) => hits),
     },
     {
       name: "tierstore_lru_hits_error_ratio",
       type: "gauge",
       unit: "ratio",
       help: "Half of the 95 % interval of that share.",
-      samples: (gauges?.curve ?? []).map(({ bytes, error }) => ({
-        labels: { ...labels, first_tier_bytes: `${bytes}` },
-        value: error,
-      })),
+      samples: ofCurve(({ error }) => error),
     },
     ...[...counters].map(([name, samples]): MetricFamily => ({
       name: `tierstore_${name}`,

@@ -11,7 +11,7 @@ import type { ResolvedPlanFile } from "./plan_file.ts";
 import { planTables } from "./sizes.ts";
 
 /** Bytes of a row of the plan, weights and slots; of several tables the mean. */
-export function meanRowBytes(file: ResolvedPlanFile): number {
+function meanRowBytes(file: ResolvedPlanFile): number {
   const tables = planTables(file);
   const [rows, bytes] = [1, 0].map((one) =>
     tables.reduce((sum, { rows, count, rowBytes }) => sum + rows * count * (one === 1 ? 1 : rowBytes), 0)

@@ -7,8 +7,6 @@
 import { HOURS_PER_MONTH } from "../../models/costs/bill.ts";
 import { driveWritesPerDay, paybackMonths } from "../../models/costs/owned.ts";
 import { dollarsPerMillionSamples } from "../../models/costs/cost_model.ts";
-import { rowRuleText } from "../../models/costs/row_rule.ts";
-import { meanRowBytes } from "../../models/planning/row_rule.ts";
 import { significant } from "../../base/numbers.ts";
 import { percentText, prefixed } from "../../base/numbers.ts";
 import type { Asked } from "../../models/planning/ask/ask.ts";
@@ -158,7 +156,7 @@ export function sentences(asked: Asked): string[] {
     of === undefined ? [] : [`${percentText(Math.abs(of.apart))} (${wayText(wayOf(plan.machine))})`]
   );
   if (apart.length > 0) found.push(`Planner and virtual time are apart by ${listText(apart)}.`);
-  if (asked.rowRule !== undefined) found.push(`${rowRuleText(asked.rowRule, meanRowBytes(asked.file), sign)}.`);
+  if (asked.rowRule !== undefined) found.push(`${asked.rowRule}.`);
   found.push(
     `Prices of ${best.machine.priceDate}${
       best.machine.priceNote === undefined ? "" : ` (${best.machine.priceNote})`

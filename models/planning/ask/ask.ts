@@ -5,8 +5,7 @@
  * @module
  */
 
-import { DOLLARS, inCurrency } from "../../costs/currency.ts";
-import { type RowRulePrices, rowRulePrices } from "../../costs/row_rule.ts";
+import { DOLLARS } from "../../costs/currency.ts";
 import { type Instance, type PriceBook, pricesAsOf } from "../../costs/price_book.ts";
 import type { PlanPricing } from "../bill.ts";
 import { planInputs } from "../inputs.ts";
@@ -15,6 +14,7 @@ import type { Plan, PlanAnswer, PlanDoubt, SimulatedPlan } from "../plan_types.t
 import { hasPages } from "../by_kernel.ts";
 import { bestPlan, placementsOn, plan, planOn, Z99 } from "../planner.ts";
 import { type PlanInputs, planRequest } from "../request.ts";
+import { planRowRule } from "../row_rule.ts";
 import { meetsAt, uncalibrated } from "../verdict.ts";
 import { type Turn, turnsOf } from "./turning.ts";
 import { type Way, wayOf, waysOf } from "./ways.ts";
@@ -43,8 +43,8 @@ export interface Asked {
    * none, or where the best is so many already.
    */
   readonly sure?: Plan;
-  /** What memory and a drive cost; absent where the book does not say. */
-  readonly rowRule?: RowRulePrices;
+  /** The five-minute rule for its rows, a sentence without its full stop; absent where the book has no prices for it. */
+  readonly rowRule?: string;
   /** What would turn it around. */
   readonly turns: readonly Turn[];
   /** The cheapest machines for rent, of anybody in the price book, that meet the target: what a purchase saves. Absent: none do. */
@@ -78,7 +78,7 @@ export async function ask(
     .slice(0, 2);
   const { best } = answer;
   const { currency = DOLLARS } = pricing;
-  const rowRule = rowRulePrices(pricesAsOf(inCurrency(book, currency, inputs.prices), inputs.prices));
+  const rowRule = planRowRule(file, book, inputs.prices, currency);
   const wayOfDoubt = ({ machine }: PlanDoubt): string | undefined => {
     const found = request.machines.find(({ name }) => name === machine);
     return found === undefined ? undefined : wayOf(found);
