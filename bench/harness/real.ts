@@ -175,6 +175,17 @@ export function readRuns(path: string): TakenRun[] {
   }
 }
 
+/** The number of a run that was interrupted, whose folder begins so; whatever else came into the file since. */
+function interruptedRun(start: string): number | undefined {
+  const cut = start.lastIndexOf("/"), name = start.slice(cut + 1);
+  for (const entry of Deno.readDirSync(start.slice(0, cut))) {
+    if (!entry.name.startsWith(name)) continue;
+    const number = Number(entry.name.slice(name.length));
+    if (Number.isInteger(number) && tookBefore(`${start}${number}`) > 0) return number;
+  }
+  return undefined;
+}
+
 /**
  * Takes real runs, each appended to a file as it ends: runs add up over calls. An interrupted one is gone on with by the next
  * call that asks for the same, in the folder beside the file.
@@ -191,9 +202,10 @@ export async function takeRuns(
 ): Promise<void> {
   const before = readRuns(path).length;
   for (let i = 0; i < plan.runs; i++) {
-    const number = before + i;
-    const sampling = plan.sampling !== "both" ? plan.sampling : number % 2 === 0 ? "turns" : "processes";
-    const folder = `${path}.${sampling}-${plan.seconds}-${plan.repetitions}-${plan.width ?? "all"}-${number}`;
+    const next = before + i;
+    const sampling = plan.sampling !== "both" ? plan.sampling : next % 2 === 0 ? "turns" : "processes";
+    const start = `${path}.${sampling}-${plan.seconds}-${plan.repetitions}-${plan.width ?? "all"}-`;
+    const number = interruptedRun(start) ?? next, folder = `${start}${number}`;
     const run = await takeRun(plan, 100 + number, sampling, { folder, signal });
     if (run === undefined) return tell(`run ${number + 1} is interrupted; the same call goes on with it`);
     Deno.writeTextFileSync(path, JSON.stringify(run) + "\n", { append: true });

@@ -88,6 +88,11 @@ Deno.test("real runs add up in their file, one that is interrupted is gone on wi
     const [run] = readRuns(path);
     assertEquals([run?.rounds.length, run?.sampling, run?.seed, run?.width], [3, "turns", 100, undefined]);
     assert((run?.took ?? 0) > 2.5);
+    // Also when a run of another length has come into the file meanwhile.
+    await takeRuns(plan, path, (what) => told.push(what), AbortSignal.timeout(2500));
+    await takeRuns({ ...plan, seconds: 4 }, path, (what) => told.push(what));
+    await takeRuns(plan, path, (what) => told.push(what));
+    assertEquals(readRuns(path).map(({ seed, seconds }) => [seed, seconds]), [[100, 6], [101, 4], [101, 6]]);
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["runs.jsonl"]);
     await Deno.writeTextFile(path, "{\n", { append: true });
     assertThrows(() => readRuns(path), Error, "Cannot read the runs");
