@@ -393,6 +393,37 @@ static void reads_take_turns_at_the_last_reader(void) {
   world_end(&w);
 }
 
+/* There was room for a second reader, and others took it before it was made: the read waits for the first reader, too. */
+static void a_reader_whose_room_was_taken_waits(void) {
+  static const char *const options[] = {"file_bytes=65536", "buffer_bytes=16384", NULL};
+  world w;
+  world_make(&w, where("room"), "t", 128, 8 << 20, 8 << 20, options);
+  CHECK(world_open(&w) == TS_OK);
+  CHECK(put_many(&w, 0, 1000, 1) == TS_OK && ops->flush(w.table, err_of(&w)) == TS_OK);
+  ts_sync_start();
+  ts_sync_close_first("ssd:get:arrived");
+  call first = {.w = &w, .first = 7, .stamp = 1}, second = {.w = &w, .first = 8, .stamp = 1};
+  pthread_create(&first.id, NULL, get_one, &first);
+  CHECK(ts_sync_await("ssd:get:arrived", 1));
+  const uint32_t made = ts_sync_reached("ssd:get:make_reader");
+  ts_sync_close_first("ssd:get:make_reader");
+  pthread_create(&second.id, NULL, get_one, &second);
+  CHECK(ts_sync_await("ssd:get:make_reader", made + 1));
+  uint64_t taken = 0;
+  while (ts_budget_take(&w.dram, TS_PURPOSE_BUFFERS, 64)) taken += 64;
+  CHECK(ts_sync_reached("ssd:get:wait_reader") == 0);
+  ts_sync_open("ssd:get:make_reader");
+  CHECK(ts_sync_await("ssd:get:wait_reader", 1));
+  ts_sync_open("ssd:get:arrived");
+  const bool woken = joined(first.id) && joined(second.id);
+  CHECK_MSG(woken, "%s", "a read sleeps though the reader is back");
+  if (!woken) _exit(1);
+  CHECK(ts_sync_stop());
+  CHECK_MSG(first.right == 1 && second.right == 1, "%s %s", first.text, second.text);
+  ts_budget_give_back(&w.dram, TS_PURPOSE_BUFFERS, taken);
+  world_end(&w);
+}
+
 /* A put of many keys lets go of the table between its pieces: what others put then is older than the pieces to come, and
  * newer than those before. */
 static void a_put_between_the_pieces_of_another(void) {
@@ -525,6 +556,7 @@ int main(void) {
   rings_that_fail();
   a_file_stays_for_who_will_read_it();
   reads_take_turns_at_the_last_reader();
+  a_reader_whose_room_was_taken_waits();
   a_put_between_the_pieces_of_another();
   nobody_waits_for_the_device_of_another();
   remove_root();

@@ -103,40 +103,50 @@ static bool leaves_room(const ts_ssd_table *t) {
   return dram->rows_only || (used < dram->limit && dram->limit - used >= bytes + dram->headroom / 2);
 }
 
+/* A new one, with less memory and less speed where there is less. */
+static ts_ssd_reader *reader_fit(ts_ssd_table *t) {
+  TS_SYNC("ssd:get:make_reader");
+  uint32_t depth = t->depth, batch = t->batch;
+  for (;;) {
+    ts_ssd_reader *r = reader_make(t, t->slot_bytes, depth, batch);
+    if (r != NULL) reader_ring(t, r);
+    if (r != NULL || (depth == 1 && batch == 16)) return r;
+    depth = TS_MAX(1, depth / 2);
+    batch = TS_MAX(16, batch / 2);
+  }
+}
+
+/* Waits for one that is in use; shared locked. */
+static void await_reader(ts_ssd_shared *shared) {
+  TS_SYNC("ssd:get:wait_reader");
+  pthread_cond_wait(&shared->returned, &shared->lock);
+}
+
 /* Waits for one that is in use where DRAM is short: whoever has one waits for nothing but the device. */
 static ts_ssd_reader *reader_take(ts_ssd_table *t) {
   const int64_t thread = syscall(SYS_gettid);
   ts_ssd_shared *shared = t->shared;
   pthread_mutex_lock(&shared->lock);
-  ts_ssd_reader *r;
-  while ((r = take_idle(t, thread)) == NULL && !leaves_room(t)) {
-    if (shared->idle_readers > 0) {
-      free_idle(t);
-    } else if (shared->busy_readers > 0) {
-      TS_SYNC("ssd:get:wait_reader");
-      pthread_cond_wait(&shared->returned, &shared->lock);
-    } else {
-      break;
+  for (;;) {
+    ts_ssd_reader *r;
+    while ((r = take_idle(t, thread)) == NULL && !leaves_room(t)) {
+      if (shared->idle_readers > 0) free_idle(t);
+      else if (shared->busy_readers > 0) await_reader(shared);
+      else break;
     }
+    if (r == NULL && shared->idle_readers >= IDLE_READERS) free_idle(t);
+    shared->busy_readers++;
+    pthread_mutex_unlock(&shared->lock);
+    if (r == NULL) r = reader_fit(t);
+    if (r != NULL) return r;
+    /* Others took the room meanwhile. What readers have of it comes back. */
+    pthread_mutex_lock(&shared->lock);
+    shared->busy_readers--;
+    pthread_cond_signal(&shared->returned);
+    if (shared->idle_readers > 0) free_idle(t);
+    else if (shared->busy_readers > 0) await_reader(shared);
+    else break;
   }
-  if (r == NULL && shared->idle_readers >= IDLE_READERS) free_idle(t);
-  shared->busy_readers++;
-  pthread_mutex_unlock(&shared->lock);
-  if (r != NULL) return r;
-  uint32_t depth = t->depth, batch = t->batch;
-  for (;;) { /* less memory, less speed */
-    r = reader_make(t, t->slot_bytes, depth, batch);
-    if (r != NULL || (depth == 1 && batch == 16)) break;
-    depth = TS_MAX(1, depth / 2);
-    batch = TS_MAX(16, batch / 2);
-  }
-  if (r != NULL) {
-    reader_ring(t, r);
-    return r;
-  }
-  pthread_mutex_lock(&shared->lock);
-  shared->busy_readers--;
-  pthread_cond_signal(&shared->returned);
   pthread_mutex_unlock(&shared->lock);
   return NULL;
 }
