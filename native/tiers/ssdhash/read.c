@@ -103,7 +103,7 @@ static bool leaves_room(const ts_ssd_table *t) {
   return dram->rows_only || (used < dram->limit && dram->limit - used >= bytes + dram->headroom / 2);
 }
 
-/* A new one, with less memory and less speed where there is less. */
+/* A new one, with less memory and less speed where there is less. shared locked: who comes next sees what it took. */
 static ts_ssd_reader *reader_fit(ts_ssd_table *t) {
   TS_SYNC("ssd:get:make_reader");
   uint32_t depth = t->depth, batch = t->batch;
@@ -127,28 +127,27 @@ static ts_ssd_reader *reader_take(ts_ssd_table *t) {
   const int64_t thread = syscall(SYS_gettid);
   ts_ssd_shared *shared = t->shared;
   pthread_mutex_lock(&shared->lock);
+  ts_ssd_reader *r;
   for (;;) {
-    ts_ssd_reader *r;
     while ((r = take_idle(t, thread)) == NULL && !leaves_room(t)) {
       if (shared->idle_readers > 0) free_idle(t);
       else if (shared->busy_readers > 0) await_reader(shared);
       else break;
     }
     if (r == NULL && shared->idle_readers >= IDLE_READERS) free_idle(t);
-    shared->busy_readers++;
-    pthread_mutex_unlock(&shared->lock);
     if (r == NULL) r = reader_fit(t);
-    if (r != NULL) return r;
-    /* Others took the room meanwhile. What readers have of it comes back. */
-    pthread_mutex_lock(&shared->lock);
-    shared->busy_readers--;
-    pthread_cond_signal(&shared->returned);
+    if (r != NULL) {
+      shared->busy_readers++;
+      break;
+    }
+    /* Others than readers took the room meanwhile. What readers have of it comes back. */
     if (shared->idle_readers > 0) free_idle(t);
     else if (shared->busy_readers > 0) await_reader(shared);
     else break;
   }
+  if (r == NULL) pthread_cond_signal(&shared->returned); /* nobody is left whom others could wait for */
   pthread_mutex_unlock(&shared->lock);
-  return NULL;
+  return r;
 }
 
 static void reader_return(ts_ssd_table *t, ts_ssd_reader *r) {
